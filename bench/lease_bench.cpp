@@ -11,13 +11,13 @@
 #include "base/random.h"
 #include "store/memory/memory_store.h"
 
-namespace holdfast::core {
+namespace holdfast {
 namespace {
 
-class NoDisk final : public Durable {
-    void reserve_tokens(Token, Callback<Result<void>> done) override { done({}); }
-    void save_policy(const Policy&, Callback<Result<void>> done) override { done({}); }
-    void save_agent(const SavedAgent&, Callback<Result<void>> done) override { done({}); }
+class NoDisk final : public store::Durable {
+    void reserve_tokens(lease::Token, Callback<Result<void>> done) override { done({}); }
+    void save_policy(const lease::Policy&, Callback<Result<void>> done) override { done({}); }
+    void save_agent(const store::SavedAgent&, Callback<Result<void>> done) override { done({}); }
     void forget_agent(std::string_view, Callback<Result<void>> done) override { done({}); }
 };
 
@@ -36,9 +36,9 @@ class Crowd {
             take(i);
     }
 
-    static Intent intent(std::size_t i) {
+    static lease::Intent intent(std::size_t i) {
         std::string name = std::to_string(i);
-        return {"FILE:/src/some/deep/folder/" + std::string(13 - name.size(), '0') + name, Predicate::mutates};
+        return {"FILE:/src/some/deep/folder/" + std::string(13 - name.size(), '0') + name, lease::Predicate::mutates};
     }
     static std::string holder(std::size_t i) {
         std::string name = std::to_string(i);
@@ -46,26 +46,27 @@ class Crowd {
     }
 
     void take(std::size_t i) {
-        AcquireRequest request;
+        authority::AcquireRequest request;
         request.holder = holder(i);
         request.intents.push_back(intent(i));
-        authority_.acquire(std::move(request), [&](AcquireAnswer answer) {
-            const auto& lease = std::get<AcquireGranted>(answer).leases[0];
+        authority_.acquire(std::move(request), [&](authority::AcquireAnswer answer) {
+            const auto& lease = std::get<authority::AcquireGranted>(answer).leases[0];
             names_[i] = {lease.resource, lease.lease.token};
         });
     }
     void renew(std::size_t i) {
-        RenewRequest request;
+        authority::RenewRequest request;
         request.holder = holder(i);
         request.leases.push_back({.name = names_[i], .progress = {}});
-        authority_.renew(std::move(request), [](const std::vector<RenewAnswer>& answers) {
-            if (!std::holds_alternative<RenewedLease>(answers[0].result)) std::abort();
+        authority_.renew(std::move(request), [](const std::vector<authority::RenewAnswer>& answers) {
+            if (!std::holds_alternative<authority::RenewedLease>(answers[0].result)) std::abort();
         });
     }
     void release(std::size_t i) {
-        authority_.release({{}, names_[i], holder(i), {}}, [](const Answer<ReleaseAnswer>& answer) {
-            if (!std::get<ReleaseAnswer>(answer).released) std::abort();
-        });
+        authority_.release({{}, names_[i], holder(i), {}},
+                           [](const authority::Answer<authority::ReleaseAnswer>& answer) {
+                               if (!std::get<authority::ReleaseAnswer>(answer).released) std::abort();
+                           });
     }
     void pass(Duration duration) {
         now_ += duration;
@@ -81,10 +82,10 @@ class Crowd {
  private:
     Random random_;
     NoDisk durable_;
-    Authority authority_{{.durable = durable_, .policy = {}}};
-    MemoryStore store_{authority_.listener(), {1, 2}};
+    authority::Authority authority_{{.durable = durable_, .policy = {}}};
+    store::memory::MemoryStore store_{authority_.listener(), {1, 2}};
     Instant now_;
-    std::vector<LeaseName> names_;
+    std::vector<lease::LeaseName> names_;
 };
 
 Crowd& crowd_of(std::int64_t leases) {
@@ -166,4 +167,4 @@ BENCHMARK(release_and_acquire)->Arg(1'000)->Arg(100'000)->Arg(1'000'000);
 BENCHMARK(expire)->Arg(1'000)->Arg(100'000)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast

@@ -38,7 +38,7 @@ int exit_code(holdfast::Outcome outcome) {
 int work(holdfast::Client client) {
     auto acquired = client.acquire("example:report", {.wait = 10s, .reason = "writing the report"});
     if (!acquired) {
-        std::cerr << holdfast::to_string(acquired.outcome()) << ": " << acquired.failure().message << '\n';
+        std::cerr << to_string(acquired.outcome()) << ": " << acquired.failure().message << '\n';
         return exit_code(acquired.outcome());
     }
     holdfast::Lease& lease = acquired.lease();

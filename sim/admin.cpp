@@ -6,8 +6,9 @@ namespace {
 /// An answer of the authority to a change: it was done, or refused.
 template <class AnswerType>
 auto tells(std::function<void(bool)> told) {
-    return
-        [told = std::move(told)](const Answer<AnswerType>& answer) { told(!std::holds_alternative<Refused>(answer)); };
+    return [told = std::move(told)](const authority::Answer<AnswerType>& answer) {
+        told(!std::holds_alternative<authority::Refused>(answer));
+    };
 }
 
 }  // namespace
@@ -45,23 +46,23 @@ void Admin::submit(const std::string& what, Change change, Told then) {
         if (done) parts_.log_checker.acknowledged(mark);
         then(done);
     };
-    parts_.network.carry(
-        parts_.network.place_of_admin(parts_.index), parts_.network.place_of_node(node), Network::Doubles::never,
-        [this, node, mark, change = std::move(change), heard] {
-            parts_.cluster.node(node).ask([this, node, mark, change, heard](Authority& authority, std::uint64_t life) {
-                Caller by;
-                by.address = mark;
-                change(authority, by, [this, node, life, heard](bool done) {
-                    parts_.cluster.node(node).answer(life, parts_.network.place_of_admin(parts_.index),
-                                                     [heard, done] { heard(done); });
-                });
-            });
-        });
+    parts_.network.carry(parts_.network.place_of_admin(parts_.index), parts_.network.place_of_node(node),
+                         Network::Doubles::never, [this, node, mark, change = std::move(change), heard] {
+                             parts_.cluster.node(node).ask([this, node, mark, change, heard](
+                                                               authority::Authority& authority, std::uint64_t life) {
+                                 authority::Caller by;
+                                 by.address = mark;
+                                 change(authority, by, [this, node, life, heard](bool done) {
+                                     parts_.cluster.node(node).answer(life, parts_.network.place_of_admin(parts_.index),
+                                                                      [heard, done] { heard(done); });
+                                 });
+                             });
+                         });
 }
 
 void Admin::ban(const std::string& holder) {
-    const auto change = [holder](Authority& authority, const Caller& by, const Told& told) {
-        authority.ban(holder, {by.address, 0}, tells<Ban>(told), by);
+    const auto change = [holder](authority::Authority& authority, const authority::Caller& by, const Told& told) {
+        authority.ban(holder, {by.address, 0}, tells<lease::Ban>(told), by);
     };
     submit("ban " + holder, change, [this, holder](bool) {
         // Not for long, so that holders make progress.
@@ -72,24 +73,24 @@ void Admin::ban(const std::string& holder) {
 }
 
 void Admin::unban(const std::string& holder) {
-    const auto change = [holder](Authority& authority, const Caller& by, const Told& told) {
+    const auto change = [holder](authority::Authority& authority, const authority::Caller& by, const Told& told) {
         authority.unban(holder, tells<bool>(told), by);
     };
     submit("unban " + holder, change, [](bool) {});
 }
 
 void Admin::set_ttl_max(Duration ttl_max) {
-    const auto change = [ttl_max](Authority& authority, const Caller& by, const Told& told) {
-        PolicyChange wanted;
+    const auto change = [ttl_max](authority::Authority& authority, const authority::Caller& by, const Told& told) {
+        authority::PolicyChange wanted;
         wanted.ttl_max = ttl_max;
-        authority.change_policy(wanted, tells<Policy>(told), by);
+        authority.change_policy(wanted, tells<lease::Policy>(told), by);
     };
     submit("set ttl_max to " + seconds_text(ttl_max), change, [](bool) {});
 }
 
 void Admin::forget(const std::string& agent) {
-    const auto change = [agent](Authority& authority, const Caller& by, const Told& told) {
-        const auto heard = [told](const Answer<bool>& answer) {
+    const auto change = [agent](authority::Authority& authority, const authority::Caller& by, const Told& told) {
+        const auto heard = [told](const authority::Answer<bool>& answer) {
             const auto* was_there = std::get_if<bool>(&answer);
             told(was_there != nullptr && *was_there);  // an unknown agent leaves nothing in the log
         };
@@ -114,11 +115,11 @@ void Admin::tidy_next(unsigned step) {
         if (done) return tidy_next(step + 1);
         parts_.events.after(200ms, [this, step] { tidy_next(step); });
     };
-    const auto change = [step](Authority& authority, const Caller& by, const Told& told) {
+    const auto change = [step](authority::Authority& authority, const authority::Caller& by, const Told& told) {
         if (step > 0) return authority.unban("h" + std::to_string(step - 1), tells<bool>(told), by);
-        PolicyChange wanted;
+        authority::PolicyChange wanted;
         wanted.ttl_max = longest_ttl;
-        authority.change_policy(wanted, tells<Policy>(told), by);
+        authority.change_policy(wanted, tells<lease::Policy>(told), by);
     };
     submit("tidy up", change, then);
 }

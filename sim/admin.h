@@ -39,7 +39,7 @@ class Admin {
  private:
     /// A change at an authority. The callback gets whether it was done.
     using Told = std::function<void(bool done)>;
-    using Change = std::function<void(Authority&, const Caller& by, Told told)>;
+    using Change = std::function<void(authority::Authority&, const authority::Caller& by, Told told)>;
 
     void think();
     void act();

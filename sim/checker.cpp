@@ -10,9 +10,9 @@ namespace holdfast::sim {
 namespace {
 
 /// G2, as in docs/semantics.md.
-bool may_share(Predicate a, Predicate b) {
-    using enum Predicate;
-    static const std::set<std::set<Predicate>> pairs{
+bool may_share(lease::Predicate a, lease::Predicate b) {
+    using enum lease::Predicate;
+    static const std::set<std::set<lease::Predicate>> pairs{
         {provides, consumes}, {provides, depends_on}, {consumes}, {consumes, depends_on}, {depends_on}};
     return pairs.contains({a, b});
 }
@@ -37,7 +37,7 @@ void Checker::fail(const std::string& rule, const std::string& what) {
     if (!violation_) violation_ = Violation{rule, what};
 }
 
-Checker::Known* Checker::find(const LeaseName& name) {
+Checker::Known* Checker::find(const lease::LeaseName& name) {
     const auto place = places_.find(name.resource);
     if (place == places_.end()) return nullptr;
     const auto found = place->second.find(name.token);
@@ -48,14 +48,14 @@ bool Checker::overlapping(const std::string& a, const std::string& b) {
     if (a == b) return true;
     const auto [found, fresh] = overlaps_.try_emplace({a, b}, false);
     if (fresh) {
-        const auto one = file_path(a);
-        const auto other = file_path(b);
+        const auto one = lease::file_path(a);
+        const auto other = lease::file_path(b);
         found->second = one && other && overlap(*one, *other);
     }
     return found->second;
 }
 
-void Checker::granted(const Grant& grant, Token floor) {
+void Checker::granted(const Grant& grant, lease::Token floor) {
     if (grant.token <= floor)
         fail("G3", "token " + std::to_string(floor) + " was granted before " + describe(grant) + " was asked for");
     highest_token_ = std::max(highest_token_, grant.token);
@@ -86,7 +86,7 @@ void Checker::check_order(const Place& place, const Known& known) {
             fail("G3", describe(known.grant) + " came after one with a higher token: " + describe(other.grant));
 }
 
-void Checker::believes(const LeaseName& name, TrueInstant from, TrueInstant until) {
+void Checker::believes(const lease::LeaseName& name, TrueInstant from, TrueInstant until) {
     Known* known = find(name);
     HOLDFAST_ASSERT(known != nullptr);
     known->grant.believed_until = until;
@@ -103,7 +103,7 @@ void Checker::believes(const LeaseName& name, TrueInstant from, TrueInstant unti
 }
 
 /// R7: a holder that was banned throughout was granted nothing; under an unchanged policy no TTL is above the maximum.
-void Checker::allowed(const PolicySeen& before, const PolicySeen& after, const HeldLease& held) {
+void Checker::allowed(const PolicySeen& before, const PolicySeen& after, const authority::HeldLease& held) {
     if (!before.ban.empty() && before.ban == after.ban)
         fail("R7", before.holder + " is banned and gets " + held.resource + '#' + std::to_string(held.lease.token));
     if (before.applied == after.applied && before.ttl_max == after.ttl_max && held.lease.ttl > after.ttl_max)
@@ -111,16 +111,16 @@ void Checker::allowed(const PolicySeen& before, const PolicySeen& after, const H
                        seconds_text(after.ttl_max) + " is the most");
 }
 
-void Checker::stops_believing(const LeaseName& name, TrueInstant at) {
+void Checker::stops_believing(const lease::LeaseName& name, TrueInstant at) {
     if (Known* known = find(name)) known->grant.believed_until = std::min(known->grant.believed_until, at);
 }
 
-void Checker::released(const LeaseName& name, TrueInstant told_at) {
+void Checker::released(const lease::LeaseName& name, TrueInstant told_at) {
     Known* known = find(name);
     if (known != nullptr && !known->released_at) known->released_at = told_at;
 }
 
-void Checker::found_active(const LeaseName& name, TrueInstant asked_at) {
+void Checker::found_active(const lease::LeaseName& name, TrueInstant asked_at) {
     const Known* known = find(name);
     if (known == nullptr) return;
     if (known->released_at && *known->released_at <= asked_at)

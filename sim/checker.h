@@ -33,27 +33,27 @@ class Checker {
     struct Grant {
         std::string holder;
         std::string resource;
-        Predicate predicate = Predicate::mutates;
-        Token token = 0;
+        lease::Predicate predicate = lease::Predicate::mutates;
+        lease::Token token = 0;
         TrueInstant asked_at;          ///< when the request was sent
         TrueInstant told_at{};         ///< when the answer arrived
         TrueInstant believed_until{};  ///< T3, in true time; not after `told_at` if it never believed it
     };
 
     /// The highest token of all answered grants. The token of any later request must be above it (G3).
-    Token highest_token() const { return highest_token_; }
+    lease::Token highest_token() const { return highest_token_; }
 
     /// A grant arrived. `floor` is highest_token() at the time when the request was sent.
-    void granted(const Grant& grant, Token floor);
+    void granted(const Grant& grant, lease::Token floor);
     /// A renewal succeeded, or a verification found the lease active. The request was sent at `asked_at`.
-    void found_active(const LeaseName& name, TrueInstant asked_at);
+    void found_active(const lease::LeaseName& name, TrueInstant asked_at);
     /// The holder believes that it holds the lease, again or for longer.
-    void believes(const LeaseName& name, TrueInstant from, TrueInstant until);
-    void stops_believing(const LeaseName& name, TrueInstant at);
+    void believes(const lease::LeaseName& name, TrueInstant from, TrueInstant until);
+    void stops_believing(const lease::LeaseName& name, TrueInstant at);
     /// The answer to a release arrived.
-    void released(const LeaseName& name, TrueInstant told_at);
+    void released(const lease::LeaseName& name, TrueInstant told_at);
     /// A node granted or renewed a lease, under these policies at the beginning and at the end of the request.
-    void allowed(const PolicySeen& before, const PolicySeen& after, const HeldLease& held);
+    void allowed(const PolicySeen& before, const PolicySeen& after, const authority::HeldLease& held);
     /// An expected event is overdue.
     void overdue(const std::string& what) { fail("liveness", what); }
     /// Reports a violation found elsewhere. The first one counts.
@@ -68,16 +68,16 @@ class Checker {
         std::optional<TrueInstant> released_at;
         bool ever_believed = false;
     };
-    using Place = std::map<Token, Known>;
+    using Place = std::map<lease::Token, Known>;
 
-    Known* find(const LeaseName& name);
+    Known* find(const lease::LeaseName& name);
     void check_alone(const Known& known, TrueInstant now);
     void check_order(const Place& place, const Known& known);
     bool overlapping(const std::string& a, const std::string& b);
 
     std::map<std::string, Place> places_;
     std::map<std::pair<std::string, std::string>, bool> overlaps_;
-    Token highest_token_ = 0;
+    lease::Token highest_token_ = 0;
     std::optional<Violation> violation_;
     std::uint64_t handovers_ = 0;
 };

@@ -4,11 +4,11 @@ namespace holdfast::sim {
 
 Cluster::Cluster(Parts parts) : parts_(parts), dice_(Dice::part(parts.scenario.seed, 2)) {
     for (unsigned index = 0; index < parts_.scenario.nodes; ++index)
-        nodes_.push_back(std::make_unique<Node>(
-            Node::Parts{index, parts_.scenario, parts_.events, parts_.network, parts_.trace, parts_.log_checker,
-                        [this](Envelope envelope) { carry(std::move(envelope)); },
-                        [this, index](unsigned to, LogMessage message) { carry_log(index, to, std::move(message)); },
-                        [this](unsigned node) { started(node); }}));
+        nodes_.push_back(std::make_unique<Node>(Node::Parts{
+            index, parts_.scenario, parts_.events, parts_.network, parts_.trace, parts_.log_checker,
+            [this](store::quorum::Envelope envelope) { carry(std::move(envelope)); },
+            [this, index](unsigned to, consensus::LogMessage message) { carry_log(index, to, std::move(message)); },
+            [this](unsigned node) { started(node); }}));
     for (const auto& node : nodes_)
         node->start();
     for (const Fault& fault : parts_.scenario.faults)
@@ -97,11 +97,11 @@ void Cluster::cut_between(const std::vector<std::pair<unsigned, unsigned>>& link
     });
 }
 
-void Cluster::carry(Envelope envelope) {
+void Cluster::carry(store::quorum::Envelope envelope) {
     ++counts_.messages;
     const unsigned from = envelope.from;
     const unsigned to = envelope.to;
-    const LifeMark life = nodes_[from]->life();
+    const store::quorum::LifeMark life = nodes_[from]->life();
     parts_.network.carry(from, to, Network::Doubles::sometimes, [this, from, to, life, envelope = std::move(envelope)] {
         const bool past = envelope.to_boot != nodes_[to]->boot() || envelope.from_boot != nodes_[envelope.from]->boot();
         if (past && nodes_[to]->alive()) ++counts_.past_restart;
@@ -110,10 +110,10 @@ void Cluster::carry(Envelope envelope) {
 }
 
 /// Messages of the log survive restarts of both ends, since its state is durable. Requests of clients are sent once.
-void Cluster::carry_log(unsigned from, unsigned to, LogMessage message) {
+void Cluster::carry_log(unsigned from, unsigned to, consensus::LogMessage message) {
     ++counts_.messages;
     ++counts_.log_messages;
-    const bool once = std::holds_alternative<LogSubmit>(message);
+    const bool once = std::holds_alternative<consensus::LogSubmit>(message);
     parts_.network.carry(from, to, once ? Network::Doubles::never : Network::Doubles::sometimes,
                          [this, from, to, life = nodes_[from]->life(), message = std::move(message)] {
                              if (nodes_[to]->hears(from, life)) nodes_[to]->receive_log(from, message);

@@ -44,8 +44,8 @@ class Cluster {
     void put_back(unsigned node);
     void restart_later(unsigned node, Duration down);
     void cut_between(const std::vector<std::pair<unsigned, unsigned>>& links, Duration lasts);
-    void carry(Envelope envelope);
-    void carry_log(unsigned from, unsigned to, LogMessage message);
+    void carry(store::quorum::Envelope envelope);
+    void carry_log(unsigned from, unsigned to, consensus::LogMessage message);
     void started(unsigned node);
     void introduce(unsigned to, unsigned whom);
     void gone(unsigned node);

@@ -72,11 +72,12 @@ void Disk::give_back() {
     kept_.reset();
 }
 
-void write_down(LogFound& log, const LogWrite& write) {
+void write_down(consensus::LogFound& log, const consensus::LogWrite& write) {
     if (write.promised) log.promised = *write.promised;
-    for (const LogDecree& decree : write.decrees) {
-        const auto at = std::lower_bound(log.decrees.begin(), log.decrees.end(), decree.index,
-                                         [](const LogDecree& one, LogIndex index) { return one.index < index; });
+    for (const consensus::LogDecree& decree : write.decrees) {
+        const auto at = std::lower_bound(
+            log.decrees.begin(), log.decrees.end(), decree.index,
+            [](const consensus::LogDecree& one, consensus::LogIndex index) { return one.index < index; });
         if (at != log.decrees.end() && at->index == decree.index)
             *at = decree;
         else
@@ -86,7 +87,7 @@ void write_down(LogFound& log, const LogWrite& write) {
     if (!write.snapshot) return;
     log.snapshot = write.snapshot;
     log.committed = std::max(log.committed, write.snapshot->index);
-    std::erase_if(log.decrees, [&](const LogDecree& one) { return one.index <= write.snapshot->index; });
+    std::erase_if(log.decrees, [&](const consensus::LogDecree& one) { return one.index <= write.snapshot->index; });
 }
 
 }  // namespace holdfast::sim

@@ -20,25 +20,25 @@ namespace holdfast::sim {
 struct SavedAcceptor {
     struct Register {
         std::string resource;
-        RegisterBallots ballots;
-        Record record;
+        store::quorum::RegisterBallots ballots;
+        lease::Record record;
     };
     std::vector<Register> registers;
-    Ballot forgotten;
-    Token highest_token = 0;
+    store::quorum::Ballot forgotten;
+    lease::Token highest_token = 0;
     Duration silent_for{};  ///< the rest of its silence: lost memory stays lost
 };
 
 /// The durable state of a node.
 struct OnDisk {
-    BootNumber boot = 0;  ///< 0: never started
-    Token ceiling = 0;
+    store::quorum::BootNumber boot = 0;  ///< 0: never started
+    lease::Token ceiling = 0;
     std::uint64_t counter = 0;  ///< of the ballots of the incarnation that stopped cleanly
     std::optional<SavedAcceptor> saved;
-    std::vector<LifeMark> lives;       ///< of this directory (Q12)
-    std::vector<LifeMark> peer_lives;  ///< the latest of the other nodes, by node
-    std::optional<Duration> ttl_max;   ///< the longest TTL in the node's own state (S1)
-    LogFound log;
+    std::vector<store::quorum::LifeMark> lives;       ///< of this directory (Q12)
+    std::vector<store::quorum::LifeMark> peer_lives;  ///< the latest of the other nodes, by node
+    std::optional<Duration> ttl_max;                  ///< the longest TTL in the node's own state (S1)
+    consensus::LogFound log;
 };
 
 /// A node's disk. Writes finish later, in order; the disk may stall or refuse. After a crash a prefix of the unfinished
@@ -84,6 +84,6 @@ class Disk {
 };
 
 /// Applies a write to the log on a disk.
-void write_down(LogFound& log, const LogWrite& write);
+void write_down(consensus::LogFound& log, const consensus::LogWrite& write);
 
 }  // namespace holdfast::sim

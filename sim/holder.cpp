@@ -4,8 +4,8 @@
 
 namespace holdfast::sim {
 
-PolicySeen Holder::policy_seen(unsigned node, const Authority& authority) const {
-    const ReplicatedState* state = parts_.cluster.node(node).state();
+PolicySeen Holder::policy_seen(unsigned node, const authority::Authority& authority) const {
+    const agreed::ReplicatedState* state = parts_.cluster.node(node).state();
     const auto ban = authority.policy().bans.find(name_);
     const bool banned = ban != authority.policy().bans.end();
     return {name_, state != nullptr ? state->status().applied : 0, authority.policy().ttl_max,
@@ -21,7 +21,7 @@ Holder::Holder(Parts parts)
     clock_ = SimClock{{dice_.between(1h, 100h), ppm}};
     node_ = any_node();
     agent_ = dice_.chance(0.4);
-    priority_ = static_cast<Priority>(dice_.below(6));
+    priority_ = static_cast<lease::Priority>(dice_.below(6));
     if (agent_) register_agent();
     think();
 }
@@ -52,7 +52,7 @@ void Holder::tell(unsigned node, std::uint64_t life, std::function<void()> actio
 
 std::string Holder::waits_for() const {
     std::string text = name_ + " has asked";
-    for (const Intent& intent : asking_.intents)
+    for (const lease::Intent& intent : asking_.intents)
         text += ' ' + intent.resource;
     return text + " at node " + std::to_string(node_);
 }
@@ -62,12 +62,13 @@ void Holder::think() {
     in_round(dice_.between(10ms, dice_.chance(0.2) ? Duration{3s} : Duration{400ms}), [this] { begin_round(); });
 }
 
-std::vector<Intent> Holder::any_manifest() {
-    std::vector<Intent> intents;
+std::vector<lease::Intent> Holder::any_manifest() {
+    std::vector<lease::Intent> intents;
     for (std::uint64_t count = dice_.chance(0.75) ? 1 : 2 + dice_.below(2); count > 0; --count) {
-        const Predicate predicate = dice_.chance(0.7)   ? Predicate::mutates
-                                    : dice_.chance(0.6) ? Predicate::consumes
-                                                        : all_predicates[dice_.below(all_predicates.size())];
+        const lease::Predicate predicate = dice_.chance(0.7) ? lease::Predicate::mutates
+                                           : dice_.chance(0.6)
+                                               ? lease::Predicate::consumes
+                                               : lease::all_predicates[dice_.below(lease::all_predicates.size())];
         intents.push_back({dice_.one_of(parts_.resources), predicate});
     }
     return *checked_manifest(std::move(intents));
@@ -101,7 +102,7 @@ void Holder::ask() {
     asking_.sent = local_now();
     asking_.sent_at = parts_.events.now();
     asking_.floor = parts_.checker.highest_token();
-    AcquireRequest request;
+    authority::AcquireRequest request;
     request.holder = name_;
     request.session = "s";
     if (agent_ && registered_) request.epoch = epoch_;
@@ -112,11 +113,11 @@ void Holder::ask() {
          to_string(asking_.intents[0].predicate), ", ttl ", seconds_text(asking_.ttl), ", wait ",
          seconds_text(asking_.wait));
     send(node_, Network::Doubles::never,
-         [this, request, asked = asking_, node = node_](Authority& authority, std::uint64_t life) {
+         [this, request, asked = asking_, node = node_](authority::Authority& authority, std::uint64_t life) {
              const PolicySeen before = policy_seen(node, authority);
-             authority.acquire(request, [this, asked, node, life, before, &authority](AcquireAnswer answer) {
-                 if (const auto* granted = std::get_if<AcquireGranted>(&answer))
-                     for (const HeldLease& held : granted->leases)
+             authority.acquire(request, [this, asked, node, life, before, &authority](authority::AcquireAnswer answer) {
+                 if (const auto* granted = std::get_if<authority::AcquireGranted>(&answer))
+                     for (const authority::HeldLease& held : granted->leases)
                          parts_.checker.allowed(before, policy_seen(node, authority), held);
                  tell(node, life, [this, asked, answer = std::move(answer)] { on_answer(asked, answer); });
              });
@@ -134,14 +135,14 @@ void Holder::on_no_answer(std::uint64_t request) {
     give_up_round();
 }
 
-void Holder::on_answer(const Asked& asked, const AcquireAnswer& answer) {
+void Holder::on_answer(const Asked& asked, const authority::AcquireAnswer& answer) {
     const bool current = asked.round == round_ && asked.request == open_;
     if (current) open_ = 0;
-    if (const auto* granted = std::get_if<AcquireGranted>(&answer)) {
+    if (const auto* granted = std::get_if<authority::AcquireGranted>(&answer)) {
         if (current) return on_granted(asked, *granted);
         ++parts_.work.abandoned;
         const TrueInstant now = parts_.events.now();
-        for (const HeldLease& held : granted->leases) {
+        for (const authority::HeldLease& held : granted->leases) {
             note("is told too late of ", held.resource, '#', held.lease.token);
             parts_.checker.granted(
                 {name_, held.resource, held.lease.predicate, held.lease.token, asked.sent_at, now, now}, asked.floor);
@@ -152,8 +153,8 @@ void Holder::on_answer(const Asked& asked, const AcquireAnswer& answer) {
     if (current) on_refused(answer);
 }
 
-void Holder::on_refused(const AcquireAnswer& answer) {
-    if (const auto* busy = std::get_if<AcquireBusy>(&answer)) {
+void Holder::on_refused(const authority::AcquireAnswer& answer) {
+    if (const auto* busy = std::get_if<authority::AcquireBusy>(&answer)) {
         ++parts_.work.refusals;
         note("is refused: ", name_of(busy->code));
         if (busy->code == Code::die) return die(busy->retry_in);
@@ -162,7 +163,7 @@ void Holder::on_refused(const AcquireAnswer& answer) {
                                    " was refused after the faults were over: " + std::string(name_of(busy->code)));
         return give_up_round();
     }
-    const Refused& refused = std::get<Refused>(answer);
+    const authority::Refused& refused = std::get<authority::Refused>(answer);
     note("is refused: ", name_of(refused.code), ' ', refused.detail);
     ++(refused.code == Code::banned ? parts_.work.banned : parts_.work.unavailable);
     if (last_)
@@ -173,11 +174,11 @@ void Holder::on_refused(const AcquireAnswer& answer) {
     give_up_round();
 }
 
-void Holder::on_granted(const Asked& asked, const AcquireGranted& granted) {
+void Holder::on_granted(const Asked& asked, const authority::AcquireGranted& granted) {
     ++parts_.work.grants;
     const TrueInstant now = parts_.events.now();
     bool all_believed = true;
-    for (const HeldLease& held : granted.leases) {
+    for (const authority::HeldLease& held : granted.leases) {
         const Duration until = believed_until(asked.sent, held.timeline.expires_in, held.lease.ttl);
         const bool believed = local_now() < until;
         all_believed &= believed;
@@ -220,8 +221,8 @@ void Holder::work_on(const Asked& asked) {
     }
 }
 
-std::vector<LeaseName> Holder::drop_all() {
-    std::vector<LeaseName> names;
+std::vector<lease::LeaseName> Holder::drop_all() {
+    std::vector<lease::LeaseName> names;
     for (Held& held : held_) {
         if (held.belief == Belief::holds) parts_.checker.stops_believing(held.name, parts_.events.now());
         held.belief = Belief::over;

@@ -53,7 +53,7 @@ class Holder {
  private:
     enum class Belief : std::uint8_t { not_yet, holds, over };
     struct Held {
-        LeaseName name;
+        lease::LeaseName name;
         Duration ttl{};
         Duration until{};  ///< on its own clock
         Belief belief = Belief::not_yet;
@@ -61,15 +61,15 @@ class Holder {
     struct Asked {
         std::uint64_t round = 0;
         std::uint64_t request = 0;
-        std::vector<Intent> intents;
+        std::vector<lease::Intent> intents;
         Duration ttl{};
         Duration wait{};
         Duration sent{};  ///< on its own clock
         TrueInstant sent_at;
-        Token floor = 0;
+        lease::Token floor = 0;
     };
     struct Sent {
-        std::vector<LeaseName> names;
+        std::vector<lease::LeaseName> names;
         Duration sent{};
         TrueInstant sent_at;
     };
@@ -79,35 +79,35 @@ class Holder {
     void think();
     void begin_round();
     void ask();
-    void on_answer(const Asked& asked, const AcquireAnswer& answer);
-    void on_granted(const Asked& asked, const AcquireGranted& granted);
-    void on_refused(const AcquireAnswer& answer);
+    void on_answer(const Asked& asked, const authority::AcquireAnswer& answer);
+    void on_granted(const Asked& asked, const authority::AcquireGranted& granted);
+    void on_refused(const authority::AcquireAnswer& answer);
     void on_no_answer(std::uint64_t request);
     void work_on(const Asked& asked);
     /// Stops believing in all leases. Returns those that it may still hold.
-    std::vector<LeaseName> drop_all();
+    std::vector<lease::LeaseName> drop_all();
     void end_round();
     void give_up_round();
-    std::vector<Intent> any_manifest();
+    std::vector<lease::Intent> any_manifest();
 
     // As an agent (holder_agent.cpp).
     void register_agent();
-    void on_registered(const Answer<AgentAnswer>& answer);
+    void on_registered(const authority::Answer<authority::AgentAnswer>& answer);
     void ask_for_more();
     void die(Duration retry_in);
 
     // Leases (holder_leases.cpp).
     void renew();
     void plan_renewal();
-    void on_renewed(const Sent& sent, const std::vector<RenewAnswer>& answers);
+    void on_renewed(const Sent& sent, const std::vector<authority::RenewAnswer>& answers);
     void let_go();
-    void release(const LeaseName& name, unsigned tries);
-    void verify(const LeaseName& name);
+    void release(const lease::LeaseName& name, unsigned tries);
+    void verify(const lease::LeaseName& name);
     void expire();
-    Held* find(const LeaseName& name);
+    Held* find(const lease::LeaseName& name);
     Duration believed_until(Duration sent, Duration left, Duration ttl) const;
 
-    PolicySeen policy_seen(unsigned node, const Authority& authority) const;
+    PolicySeen policy_seen(unsigned node, const authority::Authority& authority) const;
     unsigned any_node() { return static_cast<unsigned>(dice_.below(parts_.cluster.size())); }
     Duration local_now() const { return clock_.reading(parts_.events.now()); }
     /// Runs the action after `delay` on its own clock, and not before it wakes.
@@ -137,7 +137,7 @@ class Holder {
     bool agent_ = false;
     bool registered_ = false;  // as far as it knows
     bool wants_more_ = false;  // in this round, after its first grant
-    Priority priority_ = 0;
+    lease::Priority priority_ = 0;
     std::uint64_t epoch_ = 1;
     std::vector<Held> held_;
     bool last_ = false;

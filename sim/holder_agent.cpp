@@ -8,7 +8,7 @@ namespace holdfast::sim {
 void Holder::die(Duration retry_in) {
     ++parts_.work.deaths;
     ++epoch_;
-    for (const LeaseName& name : drop_all())
+    for (const lease::LeaseName& name : drop_all())
         release(name, 0);
     ++round_;
     in_round(retry_in, [this] { begin_round(); });
@@ -22,27 +22,27 @@ void Holder::ask_for_more() {
         if (std::none_of(held_.begin(), held_.end(), [&](const Held& held) { return held.name.resource == resource; }))
             others.push_back(resource);
     if (others.empty()) return work_on(asking_);
-    asking_.intents = *checked_manifest({{dice_.one_of(others), Predicate::mutates}});
+    asking_.intents = *lease::checked_manifest({{dice_.one_of(others), lease::Predicate::mutates}});
     tries_ = 0;
     ask();
 }
 
 void Holder::register_agent() {
-    AgentRequest request;
+    authority::AgentRequest request;
     request.id = name_;
     request.priority = priority_;
     request.epoch = epoch_;
     const unsigned node = node_;
     note("registers as an agent at node ", node, ", epoch ", epoch_);
-    send(node, Network::Doubles::never, [this, request, node](Authority& authority, std::uint64_t life) {
-        authority.put_agent(request, [this, node, life](const Answer<AgentAnswer>& answer) {
+    send(node, Network::Doubles::never, [this, request, node](authority::Authority& authority, std::uint64_t life) {
+        authority.put_agent(request, [this, node, life](const authority::Answer<authority::AgentAnswer>& answer) {
             tell(node, life, [this, answer] { on_registered(answer); });
         });
     });
 }
 
-void Holder::on_registered(const Answer<AgentAnswer>& answer) {
-    const auto* refused = std::get_if<Refused>(&answer);
+void Holder::on_registered(const authority::Answer<authority::AgentAnswer>& answer) {
+    const auto* refused = std::get_if<authority::Refused>(&answer);
     note(refused != nullptr ? "is not registered: " : "is registered",
          refused != nullptr ? name_of(refused->code) : "");
     if (refused == nullptr) {

@@ -9,7 +9,7 @@ Duration Holder::believed_until(Duration sent, Duration left, Duration ttl) cons
     return sent + left - std::max<Duration>(ttl / 100, 50ms);
 }
 
-Holder::Held* Holder::find(const LeaseName& name) {
+Holder::Held* Holder::find(const lease::LeaseName& name) {
     const auto found = std::find_if(held_.begin(), held_.end(), [&](const Held& held) { return held.name == name; });
     return found == held_.end() ? nullptr : &*found;
 }
@@ -36,7 +36,7 @@ void Holder::plan_renewal() {
 
 void Holder::renew() {
     expire();
-    RenewRequest request;
+    authority::RenewRequest request;
     request.holder = name_;
     Sent sent{{}, local_now(), parts_.events.now()};
     for (const Held& held : held_) {
@@ -48,21 +48,23 @@ void Holder::renew() {
     if (sent.names.empty()) return;
     const unsigned node = dice_.chance(0.2) ? any_node() : node_;
     note("renews ", to_string(sent.names[0]), sent.names.size() > 1 ? " and others" : "", " at node ", node);
-    send(node, Network::Doubles::sometimes, [this, request, sent, node](Authority& authority, std::uint64_t life) {
-        const PolicySeen before = policy_seen(node, authority);
-        authority.renew(request, [this, sent, node, life, before, &authority](std::vector<RenewAnswer> answers) {
-            for (const RenewAnswer& answer : answers)
-                if (const auto* renewed = std::get_if<RenewedLease>(&answer.result))
-                    parts_.checker.allowed(before, policy_seen(node, authority), renewed->held);
-            tell(node, life, [this, sent, answers = std::move(answers)] { on_renewed(sent, answers); });
-        });
-    });
+    send(node, Network::Doubles::sometimes,
+         [this, request, sent, node](authority::Authority& authority, std::uint64_t life) {
+             const PolicySeen before = policy_seen(node, authority);
+             authority.renew(
+                 request, [this, sent, node, life, before, &authority](std::vector<authority::RenewAnswer> answers) {
+                     for (const authority::RenewAnswer& answer : answers)
+                         if (const auto* renewed = std::get_if<authority::RenewedLease>(&answer.result))
+                             parts_.checker.allowed(before, policy_seen(node, authority), renewed->held);
+                     tell(node, life, [this, sent, answers = std::move(answers)] { on_renewed(sent, answers); });
+                 });
+         });
 }
 
-void Holder::on_renewed(const Sent& sent, const std::vector<RenewAnswer>& answers) {
+void Holder::on_renewed(const Sent& sent, const std::vector<authority::RenewAnswer>& answers) {
     expire();
-    for (const RenewAnswer& answer : answers) {
-        const auto* renewed = std::get_if<RenewedLease>(&answer.result);
+    for (const authority::RenewAnswer& answer : answers) {
+        const auto* renewed = std::get_if<authority::RenewedLease>(&answer.result);
         Held* held = find(answer.name);
         if (renewed != nullptr) {
             ++parts_.work.renewals;
@@ -70,7 +72,7 @@ void Holder::on_renewed(const Sent& sent, const std::vector<RenewAnswer>& answer
         }
         if (held == nullptr || held->belief == Belief::over) continue;
         if (renewed == nullptr) {
-            const Refused& refused = std::get<Refused>(answer.result);
+            const authority::Refused& refused = std::get<authority::Refused>(answer.result);
             note("may not renew ", to_string(answer.name), ": ", name_of(refused.code), ' ', refused.detail);
             // Unknown outcome: the earlier answer still applies.
             if (refused.code == Code::storage_failed || refused.code == Code::unavailable) continue;
@@ -89,11 +91,11 @@ void Holder::on_renewed(const Sent& sent, const std::vector<RenewAnswer>& answer
 
 void Holder::let_go() {
     expire();
-    std::vector<LeaseName> names;
+    std::vector<lease::LeaseName> names;
     for (const Held& held : held_)
         names.push_back(held.name);
     end_round();
-    for (const LeaseName& name : names) {
+    for (const lease::LeaseName& name : names) {
         release(name, 0);
         if (last_ || !dice_.chance(0.2)) continue;
         later(dice_.between(0s, 8s), [this, name] {
@@ -103,24 +105,25 @@ void Holder::let_go() {
     }
 }
 
-void Holder::release(const LeaseName& name, unsigned tries) {
+void Holder::release(const lease::LeaseName& name, unsigned tries) {
     const unsigned node = tries > 0 || dice_.chance(0.2) ? any_node() : node_;
     note("releases ", to_string(name), " at node ", node);
     const auto answered = std::make_shared<bool>(false);
     send(node, last_ ? Network::Doubles::never : Network::Doubles::sometimes,
-         [this, name, node, answered](Authority& authority, std::uint64_t life) {
-             authority.release({{}, name, name_, {}}, [this, name, node, life, answered](Answer<ReleaseAnswer> answer) {
-                 tell(node, life, [this, name, answer, answered] {
-                     const auto* released = std::get_if<ReleaseAnswer>(&answer);
-                     if (released == nullptr) return;
-                     *answered = true;
-                     note("has released ", to_string(name), ": ", to_string(released->state));
-                     if (released->state != LeaseState::released) return;
-                     ++parts_.work.releases;
-                     parts_.checker.released(name, parts_.events.now());
-                     if (dice_.chance(0.1)) verify(name);
-                 });
-             });
+         [this, name, node, answered](authority::Authority& authority, std::uint64_t life) {
+             authority.release({{}, name, name_, {}},
+                               [this, name, node, life, answered](authority::Answer<authority::ReleaseAnswer> answer) {
+                                   tell(node, life, [this, name, answer, answered] {
+                                       const auto* released = std::get_if<authority::ReleaseAnswer>(&answer);
+                                       if (released == nullptr) return;
+                                       *answered = true;
+                                       note("has released ", to_string(name), ": ", to_string(released->state));
+                                       if (released->state != lease::LeaseState::released) return;
+                                       ++parts_.work.releases;
+                                       parts_.checker.released(name, parts_.events.now());
+                                       if (dice_.chance(0.1)) verify(name);
+                                   });
+                               });
          });
     if (tries >= 3) return;
     later(dice_.between(500ms, 2s), [this, name, tries, answered] {
@@ -128,14 +131,15 @@ void Holder::release(const LeaseName& name, unsigned tries) {
     });
 }
 
-void Holder::verify(const LeaseName& name) {
+void Holder::verify(const lease::LeaseName& name) {
     const unsigned node = any_node();
     send(node, Network::Doubles::sometimes,
-         [this, name, node, sent_at = parts_.events.now()](Authority& authority, std::uint64_t life) {
-             authority.verify({name}, [this, name, node, life, sent_at](Answer<std::vector<VerifyAnswer>> answer) {
+         [this, name, node, sent_at = parts_.events.now()](authority::Authority& authority, std::uint64_t life) {
+             authority.verify({name}, [this, name, node, life,
+                                       sent_at](authority::Answer<std::vector<authority::VerifyAnswer>> answer) {
                  tell(node, life, [this, name, sent_at, answer = std::move(answer)] {
-                     const auto* found = std::get_if<std::vector<VerifyAnswer>>(&answer);
-                     if (found == nullptr || found->at(0).verified.state != LeaseState::active) return;
+                     const auto* found = std::get_if<std::vector<authority::VerifyAnswer>>(&answer);
+                     if (found == nullptr || found->at(0).verified.state != lease::LeaseState::active) return;
                      note("finds ", to_string(name), " active");
                      parts_.checker.found_active(name, sent_at);
                  });

@@ -5,7 +5,7 @@
 namespace holdfast::sim {
 namespace {
 
-std::string at_place(LogIndex index) {
+std::string at_place(consensus::LogIndex index) {
     return " at " + std::to_string(index);
 }
 
@@ -27,9 +27,9 @@ class Print {
     std::uint64_t value_ = 0xcbf29ce484222325;
 };
 
-std::uint64_t print_of(const ClusterState& state) {
+std::uint64_t print_of(const agreed::ClusterState& state) {
     Print print;
-    const Policy& policy = state.policy();
+    const lease::Policy& policy = state.policy();
     print.add(state.policy_version());
     for (const Duration each : {policy.ttl_min, policy.ttl_max, policy.ttl_default, policy.wait_max})
         print.add(static_cast<std::uint64_t>(each.count()));
@@ -49,17 +49,17 @@ std::uint64_t print_of(const ClusterState& state) {
     return print.value();
 }
 
-bool same_bans(const Policy& a, const Policy& b) {
+bool same_bans(const lease::Policy& a, const lease::Policy& b) {
     return std::equal(a.bans.begin(), a.bans.end(), b.bans.begin(), b.bans.end(),
                       [](const auto& one, const auto& other) { return one.first == other.first; });
 }
 
 }  // namespace
 
-void LogChecker::applied(unsigned node, LogIndex index, const std::string& entry) {
+void LogChecker::applied(unsigned node, consensus::LogIndex index, const std::string& entry) {
     Node& here = nodes_[node];
     const std::string who = "node " + std::to_string(node);
-    const LogIndex highest_before = highest();
+    const consensus::LogIndex highest_before = highest();
     const auto [known, fresh] = entries_.try_emplace(index, entry);
     if (fresh) ++counts_.entries;
     if (!fresh && known->second != entry)
@@ -70,8 +70,8 @@ void LogChecker::applied(unsigned node, LogIndex index, const std::string& entry
     here.last = index;
 }
 
-void LogChecker::stands(unsigned node, const ReplicatedState::Status& status, const ClusterState& agreed,
-                        const Policy& in_force) {
+void LogChecker::stands(unsigned node, const agreed::ReplicatedState::Status& status,
+                        const agreed::ClusterState& agreed, const lease::Policy& in_force) {
     Node& here = nodes_[node];
     if (!here.started || status.applied != here.stands_at) {
         if (!here.started && status.applied > 0 && here.last == 0) ++counts_.snapshots;
@@ -87,16 +87,16 @@ void LogChecker::stands(unsigned node, const ReplicatedState::Status& status, co
     check_leader(node, status);
 }
 
-void LogChecker::check_state(unsigned node, LogIndex at, const ClusterState& agreed) {
+void LogChecker::check_state(unsigned node, consensus::LogIndex at, const agreed::ClusterState& agreed) {
     const std::uint64_t print = print_of(agreed);
     const auto [known, fresh] = states_.try_emplace(at, print);
     if (!fresh && known->second != print)
         fail_("L3", "node " + std::to_string(node) + " has another policy than others had" + at_place(at));
 }
 
-void LogChecker::check_leader(unsigned node, const ReplicatedState::Status& status) {
+void LogChecker::check_leader(unsigned node, const agreed::ReplicatedState::Status& status) {
     Node& here = nodes_[node];
-    if (status.leader != static_cast<NodeIndex>(node) || status.ballot.node != node) {
+    if (status.leader != static_cast<store::quorum::NodeIndex>(node) || status.ballot.node != node) {
         here.leads = false;
         return;
     }
@@ -124,9 +124,9 @@ void LogChecker::acknowledged(const std::string& mark) {
     marks_.insert(mark);
 }
 
-void LogChecker::check_audit(const ClusterState& agreed) {
+void LogChecker::check_audit(const agreed::ClusterState& agreed) {
     std::map<std::string, int> lines;
-    for (const AuditEntry& entry : agreed.audit())
+    for (const store::AuditEntry& entry : agreed.audit())
         ++lines[entry.who];
     for (const std::string& mark : marks_)
         if (lines[mark] != 1)

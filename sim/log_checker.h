@@ -27,17 +27,17 @@ class LogChecker {
 
     /// An incarnation of a node begins.
     void starts(unsigned node) { nodes_[node] = {}; }
-    void applied(unsigned node, LogIndex index, const std::string& entry);
+    void applied(unsigned node, consensus::LogIndex index, const std::string& entry);
     /// The state of a node at the end of a turn.
-    void stands(unsigned node, const ReplicatedState::Status& status, const ClusterState& agreed,
-                const Policy& in_force);
+    void stands(unsigned node, const agreed::ReplicatedState::Status& status, const agreed::ClusterState& agreed,
+                const lease::Policy& in_force);
 
     /// An admin's change was acknowledged. Only its audit entry has this mark.
     void acknowledged(const std::string& mark);
     /// Checks the marks at the end, on any node that has the whole log.
-    void check_audit(const ClusterState& agreed);
+    void check_audit(const agreed::ClusterState& agreed);
 
-    LogIndex highest() const { return entries_.empty() ? 0 : entries_.rbegin()->first; }
+    consensus::LogIndex highest() const { return entries_.empty() ? 0 : entries_.rbegin()->first; }
 
     struct Counts {
         std::uint64_t entries = 0;    ///< of the log that any node applied
@@ -50,22 +50,22 @@ class LogChecker {
 
  private:
     struct Node {
-        LogIndex last = 0;     ///< applied in this incarnation
-        LogIndex stands_at{};  ///< as last seen
-        LogBallot ballot;      ///< under which it was, or was becoming, the leader
-        LogIndex owes = 0;     ///< it must have committed this before it leads
-        bool started = false;  ///< and seen since
+        consensus::LogIndex last = 0;     ///< applied in this incarnation
+        consensus::LogIndex stands_at{};  ///< as last seen
+        consensus::LogBallot ballot;      ///< under which it was, or was becoming, the leader
+        consensus::LogIndex owes = 0;     ///< it must have committed this before it leads
+        bool started = false;             ///< and seen since
         bool leads = false;
     };
 
-    void check_leader(unsigned node, const ReplicatedState::Status& status);
-    void check_state(unsigned node, LogIndex at, const ClusterState& agreed);
+    void check_leader(unsigned node, const agreed::ReplicatedState::Status& status);
+    void check_state(unsigned node, consensus::LogIndex at, const agreed::ClusterState& agreed);
 
     Fail fail_;
     std::vector<Node> nodes_;
-    std::map<LogIndex, std::string> entries_;   // as first applied by any node
-    std::map<LogIndex, std::uint64_t> states_;  // the resulting state, likewise
-    std::map<Token, unsigned> led_;             // by term
+    std::map<consensus::LogIndex, std::string> entries_;   // as first applied by any node
+    std::map<consensus::LogIndex, std::uint64_t> states_;  // the resulting state, likewise
+    std::map<lease::Token, unsigned> led_;                 // by term
     std::set<std::string> marks_;
     Counts counts_;
 };

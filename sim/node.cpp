@@ -6,9 +6,9 @@
 
 namespace holdfast::sim {
 
-QuorumConfig quorum_config(const Scenario& scenario, unsigned node, BootNumber boot) {
-    QuorumConfig config;
-    config.node = static_cast<NodeIndex>(node);
+store::quorum::QuorumConfig quorum_config(const Scenario& scenario, unsigned node, store::quorum::BootNumber boot) {
+    store::quorum::QuorumConfig config;
+    config.node = static_cast<store::quorum::NodeIndex>(node);
     config.members = static_cast<std::uint8_t>(scenario.nodes);
     config.boot = boot;
     config.longest_ttl = longest_ttl;
@@ -42,7 +42,7 @@ void Node::reset_clock() {
     wall_offset_ = dice_.between(-48h, 48h);
 }
 
-QuorumStore* Node::store() {
+store::quorum::QuorumStore* Node::store() {
     return life_ ? &life_->store() : nullptr;
 }
 
@@ -74,8 +74,8 @@ void Node::begin_life(const OnDisk& found) {
         copy_ = found;
         copy_->lives.pop_back();
     }
-    peers_.emplace(
-        PeerLives::Parts{static_cast<NodeIndex>(parts_.index), parts_.scenario.nodes, found.lives, found.peer_lives});
+    peers_.emplace(store::quorum::PeerLives::Parts{static_cast<store::quorum::NodeIndex>(parts_.index),
+                                                   parts_.scenario.nodes, found.lives, found.peer_lives});
     connected_.assign(parts_.scenario.nodes, std::nullopt);
     taking_part_ = connected_;
     writing_lives_ = false;
@@ -84,7 +84,7 @@ void Node::begin_life(const OnDisk& found) {
     note("starts, boot ", boot_, first ? ", for the first time" : clean ? ", after a clean stop" : ", silent");
     const Instant now = local_now();
     const auto wall = 1'700'000'000'000ms + wall_offset_ + parts_.events.now().time_since_epoch();
-    const QuorumConfig config = quorum_config(parts_.scenario, parts_.index, boot_);
+    const store::quorum::QuorumConfig config = quorum_config(parts_.scenario, parts_.index, boot_);
     const Duration silence = first ? Duration::zero() : clean ? found.saved->silent_for : config.silence();
     parts_.log_checker.starts(parts_.index);
     life_ = std::make_unique<Life>(Life::Start{
@@ -105,8 +105,9 @@ void Node::begin_life(const OnDisk& found) {
                 post([shared] { (*shared)(); });
             },
         .send = parts_.send,
-        .send_log = [this](NodeIndex to, LogMessage message) { parts_.send_log(to, std::move(message)); },
-        .on_applied = [this](LogIndex index,
+        .send_log = [this](store::quorum::NodeIndex to,
+                           consensus::LogMessage message) { parts_.send_log(to, std::move(message)); },
+        .on_applied = [this](consensus::LogIndex index,
                              const std::string& entry) { parts_.log_checker.applied(parts_.index, index, entry); },
     });
     wakes_at_ = TrueInstant::max();
@@ -203,7 +204,7 @@ void Node::observe_log() {
                               life_->authority().policy());
 }
 
-const ReplicatedState* Node::state() const {
+const agreed::ReplicatedState* Node::state() const {
     return life_ ? &life_->state() : nullptr;
 }
 
@@ -212,7 +213,7 @@ void Node::keep_ceilings() {
     if (const auto wanted = life_->store().acceptor().wants_ceiling()) write_ceiling(*wanted);
 }
 
-void Node::write_ceiling(Token ceiling) {
+void Node::write_ceiling(lease::Token ceiling) {
     disk_.write([ceiling](OnDisk& disk) { disk.ceiling = std::max(disk.ceiling, ceiling); },
                 [this, ceiling, life = lives_](const Result<void>& written) {
                     if (life != lives_) return;
@@ -239,13 +240,13 @@ void Node::plan_next() {
     });
 }
 
-void Node::receive(Envelope envelope) {
+void Node::receive(store::quorum::Envelope envelope) {
     run([envelope = std::move(envelope)](Life& life) { life.store().receive(envelope); });
 }
 
-void Node::receive_log(unsigned from, LogMessage message) {
+void Node::receive_log(unsigned from, consensus::LogMessage message) {
     run([from, message = std::move(message)](Life& life) {
-        life.state().receive(static_cast<NodeIndex>(from), message);
+        life.state().receive(static_cast<store::quorum::NodeIndex>(from), message);
     });
 }
 
@@ -256,13 +257,13 @@ Node::Introduction Node::introduction() const {
 }
 
 bool Node::admits(unsigned peer, const Introduction& theirs) const {
-    return peers_->judge(static_cast<NodeIndex>(peer), theirs.life, theirs.known[parts_.index]) ==
-           PeerLives::Judgement::current;
+    return peers_->judge(static_cast<store::quorum::NodeIndex>(peer), theirs.life, theirs.known[parts_.index]) ==
+           store::quorum::PeerLives::Judgement::current;
 }
 
 void Node::meet(unsigned peer, Introduction theirs) {
     run([this, peer, theirs = std::move(theirs)](Life& life) {
-        peers_->met(static_cast<NodeIndex>(peer), theirs.life, theirs.known);
+        peers_->met(static_cast<store::quorum::NodeIndex>(peer), theirs.life, theirs.known);
         connected_[peer] = theirs.life;
         write_peer_lives();
         tell_of_peers(life);
@@ -297,9 +298,9 @@ void Node::write_peer_lives() {
 
 void Node::tell_of_peers(Life& life) {
     for (unsigned peer = 0; peer < connected_.size(); ++peer) {
-        const auto node = static_cast<NodeIndex>(peer);
+        const auto node = static_cast<store::quorum::NodeIndex>(peer);
         const bool takes_part = connected_[peer] && peers_->may_take_part(node, *connected_[peer]);
-        const std::optional<LifeMark> now = takes_part ? connected_[peer] : std::nullopt;
+        const std::optional<store::quorum::LifeMark> now = takes_part ? connected_[peer] : std::nullopt;
         if (now == taking_part_[peer]) continue;
         taking_part_[peer] = now;
         life.store().set_peer(node, now ? std::optional(now->boot) : std::nullopt);
@@ -307,7 +308,7 @@ void Node::tell_of_peers(Life& life) {
     }
 }
 
-bool Node::hears(unsigned peer, LifeMark life) const {
+bool Node::hears(unsigned peer, store::quorum::LifeMark life) const {
     if (!peers_ || !taking_part_[peer]) return false;
     return life == *taking_part_[peer] || life.boot < taking_part_[peer]->boot;
 }

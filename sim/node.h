@@ -14,7 +14,7 @@
 #include "store/quorum/peer_lives.h"
 #include "store/quorum/quorum_store.h"
 
-namespace holdfast {
+namespace holdfast::agreed {
 class ReplicatedState;
 }
 
@@ -24,7 +24,7 @@ namespace holdfast::sim {
 inline constexpr Duration longest_ttl = 10s;
 
 /// The settings that the members of the simulated cluster agree on.
-QuorumConfig quorum_config(const Scenario& scenario, unsigned node, BootNumber boot);
+store::quorum::QuorumConfig quorum_config(const Scenario& scenario, unsigned node, store::quorum::BootNumber boot);
 
 /// A node of the cluster: a clock, a disk and, while it is up, the shipped authority, quorum store and log. It does for
 /// them what the server does: it passes the time, sends their messages and keeps their durable state.
@@ -39,8 +39,8 @@ class Node {
         Network& network;
         Trace& trace;
         LogChecker& log_checker;
-        std::function<void(Envelope)> send;
-        std::function<void(unsigned to, LogMessage message)> send_log;
+        std::function<void(store::quorum::Envelope)> send;
+        std::function<void(unsigned to, consensus::LogMessage message)> send_log;
         std::function<void(unsigned node)> started;  ///< it is up, and its peers may meet it
     };
     explicit Node(Parts parts);
@@ -56,26 +56,26 @@ class Node {
     void close();
 
     bool alive() const { return life_ != nullptr; }
-    BootNumber boot() const { return boot_; }
+    store::quorum::BootNumber boot() const { return boot_; }
     const std::string& name() const { return name_; }
     Disk& disk() { return disk_; }
-    QuorumStore* store();
+    store::quorum::QuorumStore* store();
 
-    void receive(Envelope envelope);
-    void receive_log(unsigned from, LogMessage message);
+    void receive(store::quorum::Envelope envelope);
+    void receive_log(unsigned from, consensus::LogMessage message);
 
     /// Q12, as the peer door and the server do it. REQUIRES for the first two: the node is up.
     struct Introduction {
-        LifeMark life;
-        std::vector<LifeMark> known;
+        store::quorum::LifeMark life;
+        std::vector<store::quorum::LifeMark> known;
     };
     Introduction introduction() const;
     bool admits(unsigned peer, const Introduction& theirs) const;
     void meet(unsigned peer, Introduction theirs);  ///< takes part with it once that is on disk
     void part(unsigned peer);
-    LifeMark life() const { return peers_ ? peers_->own() : LifeMark{}; }
+    store::quorum::LifeMark life() const { return peers_ ? peers_->own() : store::quorum::LifeMark{}; }
     /// Whether messages of that incarnation of a peer are accepted.
-    bool hears(unsigned peer, LifeMark life) const;
+    bool hears(unsigned peer, store::quorum::LifeMark life) const;
 
     /// Crashes, and replaces the directory by the copy from a clean stop. False if there is no copy.
     bool put_back_copy();
@@ -84,12 +84,12 @@ class Node {
 
     /// A request of a client; lost if the node is down. The answer must go through answer(), so that a node that has
     /// crashed in between does not send it.
-    using Ask = std::function<void(Authority&, std::uint64_t life)>;
+    using Ask = std::function<void(authority::Authority&, std::uint64_t life)>;
     void ask(Ask work);
     void answer(std::uint64_t life, Network::Place to, EventQueue::Action deliver);
 
     /// The state that the node has applied from the log, while it is up.
-    const ReplicatedState* state() const;
+    const agreed::ReplicatedState* state() const;
 
  private:
     struct Life;
@@ -102,7 +102,7 @@ class Node {
     void post(std::function<void()> function);
     void observe_log();
     void keep_ceilings();
-    void write_ceiling(Token ceiling);
+    void write_ceiling(lease::Token ceiling);
     void write_peer_lives();
     void tell_of_peers(Life& life);
     void plan_next();
@@ -123,10 +123,10 @@ class Node {
     Duration wall_offset_{};
     Disk disk_;
     std::unique_ptr<Life> life_;
-    BootNumber boot_ = 0;
-    std::optional<PeerLives> peers_;                    // of the present incarnation
-    std::vector<std::optional<LifeMark>> connected_;    // by node
-    std::vector<std::optional<LifeMark>> taking_part_;  // those of them that the store knows
+    store::quorum::BootNumber boot_ = 0;
+    std::optional<store::quorum::PeerLives> peers_;                    // of the present incarnation
+    std::vector<std::optional<store::quorum::LifeMark>> connected_;    // by node
+    std::vector<std::optional<store::quorum::LifeMark>> taking_part_;  // those of them that the store knows
     bool writing_lives_ = false;
     std::optional<OnDisk> copy_;  // from a clean stop
     std::uint64_t lives_ = 0;     // raised by each start, stop and crash: events scheduled before are ignored

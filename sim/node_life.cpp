@@ -11,14 +11,14 @@ namespace {
 constexpr Duration leader_ttl = 5s;                  // short, for many leaders
 constexpr std::size_t entries_before_snapshot = 12;  // likewise, for many snapshots
 
-Policy policy_of_worlds() {
-    Policy policy;
+lease::Policy policy_of_worlds() {
+    lease::Policy policy;
     policy.ttl_max = longest_ttl;
     policy.ttl_default = 5s;
     return policy;
 }
 
-Result<void> fits(const Policy& policy) {
+Result<void> fits(const lease::Policy& policy) {
     if (policy.ttl_max <= longest_ttl) return {};
     return Error{"invalid_policy", "longer than the members agreed on"};
 }
@@ -39,7 +39,7 @@ std::vector<std::string> member_names(std::size_t count) {
 
 }  // namespace
 
-void Node::Life::OnThisDisk::reserve_tokens(Token ceiling, Callback<Result<void>> done) {
+void Node::Life::OnThisDisk::reserve_tokens(lease::Token ceiling, Callback<Result<void>> done) {
     const auto raise = [ceiling](OnDisk& disk) { disk.ceiling = std::max(disk.ceiling, ceiling); };
     write_in_life(disk_, in_life_, raise, std::move(done));
 }
@@ -48,28 +48,29 @@ void Node::Life::OnThisDisk::save_ttl_max(Duration ttl_max, Callback<Result<void
         disk_, in_life_, [ttl_max](OnDisk& disk) { disk.ttl_max = ttl_max; }, std::move(done));
 }
 
-void Node::Life::LogOnThisDisk::write(LogWrite write, Callback<Result<void>> done) {
+void Node::Life::LogOnThisDisk::write(consensus::LogWrite write, Callback<Result<void>> done) {
     write_in_life(
         disk_, in_life_, [write = std::move(write)](OnDisk& disk) { write_down(disk.log, write); }, std::move(done));
 }
 
-std::unique_ptr<ReplicatedState> Node::Life::make_state(Life& life, Start& start) {
+std::unique_ptr<agreed::ReplicatedState> Node::Life::make_state(Life& life, Start& start) {
     const OnDisk& found = start.found;
-    auto made = ReplicatedState::make({.node = start.config.node,
-                                       .members = member_names(start.config.members),
-                                       .local = life.durable_,
-                                       .local_ttl_max = found.ttl_max.value_or(policy_of_worlds().ttl_max),
-                                       .first_policy = policy_of_worlds(),
-                                       .disk = std::make_unique<LogOnThisDisk>(start.disk, start.in_life),
-                                       .found = found.log,
-                                       .send =
-                                           [&life, send = start.send_log](NodeIndex to, LogMessage message) {
-                                               if (!life.buried_) send(to, std::move(message));
-                                           },
-                                       .on_applied = start.on_applied,
-                                       .entries_before_snapshot = entries_before_snapshot,
-                                       .leader_ttl = leader_ttl,
-                                       .seed = start.seed + 2});
+    auto made = agreed::ReplicatedState::make(
+        {.node = start.config.node,
+         .members = member_names(start.config.members),
+         .local = life.durable_,
+         .local_ttl_max = found.ttl_max.value_or(policy_of_worlds().ttl_max),
+         .first_policy = policy_of_worlds(),
+         .disk = std::make_unique<LogOnThisDisk>(start.disk, start.in_life),
+         .found = found.log,
+         .send =
+             [&life, send = start.send_log](store::quorum::NodeIndex to, consensus::LogMessage message) {
+                 if (!life.buried_) send(to, std::move(message));
+             },
+         .on_applied = start.on_applied,
+         .entries_before_snapshot = entries_before_snapshot,
+         .leader_ttl = leader_ttl,
+         .seed = start.seed + 2});
     HOLDFAST_ASSERT(made);
     return std::move(*made);
 }
@@ -86,8 +87,8 @@ Node::Life::Life(Start start)
                   .started_at = start.now,
                   .agents = state_->agents(),
                   .seed = start.seed,
-                  .first_request = first_request(start.config.node, start.config.boot),
-                  .teller = Events::Teller::store}),
+                  .first_request = store::quorum::first_request(start.config.node, start.config.boot),
+                  .teller = authority::Events::Teller::store}),
       store_({.config = start.config,
               .listener = authority_.listener(),
               .hash_key = {start.seed, start.config.node},
@@ -96,7 +97,7 @@ Node::Life::Life(Start start)
               // After a clean stop both continue; otherwise only their ceilings are known.
               .highest_token = start.found.saved ? start.found.saved->highest_token : start.found.ceiling,
               .ballots_from = start.found.saved ? start.found.counter : start.found.ceiling,
-              .send = [this, send = start.send](Envelope envelope) {
+              .send = [this, send = start.send](store::quorum::Envelope envelope) {
                   if (!buried_) send(std::move(envelope));
               }}) {
     store_.acceptor().raise_token_ceiling(start.found.ceiling);
@@ -127,7 +128,7 @@ void Node::Life::advance(Instant now) {
 Node::Life::HandOver Node::Life::hand_over() {
     HandOver handed;
     store_.acceptor().for_each_register(
-        [&](std::string_view resource, const RegisterBallots& ballots, const Record& record) {
+        [&](std::string_view resource, const store::quorum::RegisterBallots& ballots, const lease::Record& record) {
             handed.counter = std::max({handed.counter, ballots.promised.counter, ballots.accepted.counter});
             handed.saved.registers.push_back({std::string(resource), ballots, record});
         });

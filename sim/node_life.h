@@ -10,7 +10,7 @@ namespace holdfast::sim {
 struct Node::Life {
  public:
     struct Start {
-        QuorumConfig config;
+        store::quorum::QuorumConfig config;
         const OnDisk& found;
         Instant now;
         Instant silent_until;
@@ -19,15 +19,15 @@ struct Node::Life {
         Disk& disk;
         InLife in_life;
         std::function<void(Callback<>)> post;  ///< runs a function of this incarnation later
-        std::function<void(Envelope)> send;
-        std::function<void(NodeIndex to, LogMessage message)> send_log;
-        std::function<void(LogIndex index, const std::string& entry)> on_applied;
+        std::function<void(store::quorum::Envelope)> send;
+        std::function<void(store::quorum::NodeIndex to, consensus::LogMessage message)> send_log;
+        std::function<void(consensus::LogIndex index, const std::string& entry)> on_applied;
     };
     explicit Life(Start start);
 
-    Authority& authority() { return authority_; }
-    QuorumStore& store() { return store_; }
-    ReplicatedState& state() { return *state_; }
+    authority::Authority& authority() { return authority_; }
+    store::quorum::QuorumStore& store() { return store_; }
+    agreed::ReplicatedState& state() { return *state_; }
 
     void advance(Instant now);
     Instant next_due() const { return std::min({store_.next_due(), authority_.next_deadline(), state_->next_due()}); }
@@ -44,13 +44,13 @@ struct Node::Life {
     void bury();
 
  private:
-    static std::unique_ptr<ReplicatedState> make_state(Life& life, Start& start);
+    static std::unique_ptr<agreed::ReplicatedState> make_state(Life& life, Start& start);
 
     /// The node's own durable state, on the simulated disk.
-    class OnThisDisk final : public LocalDurable {
+    class OnThisDisk final : public store::LocalDurable {
      public:
         OnThisDisk(Disk& disk, InLife in_life) : disk_(disk), in_life_(std::move(in_life)) {}
-        void reserve_tokens(Token ceiling, Callback<Result<void>> done) override;
+        void reserve_tokens(lease::Token ceiling, Callback<Result<void>> done) override;
         void save_ttl_max(Duration ttl_max, Callback<Result<void>> done) override;
 
      private:
@@ -61,10 +61,10 @@ struct Node::Life {
     };
 
     /// The node's part of the replicated log, on the same disk.
-    class LogOnThisDisk final : public LogDisk {
+    class LogOnThisDisk final : public consensus::LogDisk {
      public:
         LogOnThisDisk(Disk& disk, InLife in_life) : disk_(disk), in_life_(std::move(in_life)) {}
-        void write(LogWrite write, Callback<Result<void>> done) override;
+        void write(consensus::LogWrite write, Callback<Result<void>> done) override;
 
      private:
         Disk& disk_;
@@ -74,10 +74,10 @@ struct Node::Life {
     Instant now_;
     bool buried_ = false;
     OnThisDisk durable_;
-    std::unique_ptr<ReplicatedState> state_;
-    ClusterDurable outer_;
-    Authority authority_;
-    QuorumStore store_;
+    std::unique_ptr<agreed::ReplicatedState> state_;
+    agreed::ClusterDurable outer_;
+    authority::Authority authority_;
+    store::quorum::QuorumStore store_;
 };
 
 }  // namespace holdfast::sim

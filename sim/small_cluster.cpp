@@ -13,9 +13,9 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
     return Random{a * 0x9e3779b97f4a7c15 + b}.next();
 }
 
-QuorumConfig config_of(unsigned node, BootNumber boot) {
-    QuorumConfig config;
-    config.node = static_cast<NodeIndex>(node);
+store::quorum::QuorumConfig config_of(unsigned node, store::quorum::BootNumber boot) {
+    store::quorum::QuorumConfig config;
+    config.node = static_cast<store::quorum::NodeIndex>(node);
     config.members = SmallCluster::nodes;
     config.boot = boot;
     config.longest_ttl = ttl;
@@ -23,42 +23,42 @@ QuorumConfig config_of(unsigned node, BootNumber boot) {
 }
 
 struct Names {
-    std::string operator()(const Prepare&) const { return "Prepare"; }
-    std::string operator()(const Accept&) const { return "Accept"; }
-    std::string operator()(const Vote& vote) const {
+    std::string operator()(const store::quorum::Prepare&) const { return "Prepare"; }
+    std::string operator()(const store::quorum::Accept&) const { return "Accept"; }
+    std::string operator()(const store::quorum::Vote& vote) const {
         return std::string(vote.granted ? "" : "no ") + (vote.accepting ? "Accepted" : "Promise");
     }
-    std::string operator()(const ReadRequest&) const { return "ReadRequest"; }
-    std::string operator()(const ReadReply&) const { return "ReadReply"; }
+    std::string operator()(const store::quorum::ReadRequest&) const { return "ReadRequest"; }
+    std::string operator()(const store::quorum::ReadReply&) const { return "ReadReply"; }
 };
 
 }  // namespace
 
-class SmallCluster::Deaf final : public StoreListener {
+class SmallCluster::Deaf final : public store::StoreListener {
  public:
-    void on_expired(std::string_view, const Lease&, Duration) override {}
+    void on_expired(std::string_view, const lease::Lease&, Duration) override {}
     void on_due(std::string_view, const std::vector<std::uint64_t>&) override {}
 };
 
 /// One acquire or, without a holder, one read.
-class SmallCluster::Ask final : public Update {
+class SmallCluster::Ask final : public store::Update {
  public:
     explicit Ask(std::string holder) : holder_(std::move(holder)) {}
 
-    Effect apply(Record& record, const Neighbours& neighbours, Instant now) override {
+    store::Effect apply(lease::Record& record, const lease::Neighbours& neighbours, Instant now) override {
         token_ = 0;
         if (holder_.empty()) {
             seen_ = record;
-            return Effect::none;
+            return store::Effect::none;
         }
-        Claim claim;
+        lease::Claim claim;
         claim.holder = holder_;
         claim.ttl = ttl;
         claim.token = 1;
         claim.request = 1;
-        const auto verdict = acquire(record, neighbours, claim, now);
-        if (const auto* granted = std::get_if<Granted>(&verdict)) token_ = granted->lease.token;
-        return token_ != 0 ? Effect::changed : Effect::none;
+        const auto verdict = lease::acquire(record, neighbours, claim, now);
+        if (const auto* granted = std::get_if<lease::Granted>(&verdict)) token_ = granted->lease.token;
+        return token_ != 0 ? store::Effect::changed : store::Effect::none;
     }
     void done(Result<void> outcome) override {
         answered_ = true;
@@ -67,14 +67,14 @@ class SmallCluster::Ask final : public Update {
 
     bool answered() const { return answered_; }
     bool failed() const { return failed_; }
-    Token token() const { return answered_ && !failed_ ? token_ : 0; }
-    const Record& seen() const { return seen_; }
+    lease::Token token() const { return answered_ && !failed_ ? token_ : 0; }
+    const lease::Record& seen() const { return seen_; }
     const std::string& holder() const { return holder_; }
 
  private:
     std::string holder_;
-    Record seen_;
-    Token token_ = 0;
+    lease::Record seen_;
+    lease::Token token_ = 0;
     bool answered_ = false;
     bool failed_ = false;
 };
@@ -95,25 +95,26 @@ SmallCluster::~SmallCluster() = default;
 
 void SmallCluster::start(unsigned node, Instant silent_until) {
     Place& place = places_[node];
-    place.store = std::make_unique<QuorumStore>(QuorumStore::Parts{
+    place.store = std::make_unique<store::quorum::QuorumStore>(store::quorum::QuorumStore::Parts{
         .config = config_of(node, place.boot),
         .listener = *listener_,
         .hash_key = {1, 2},
         .seed = node,
         .silent_until = silent_until,
-        .highest_token = place.boot > 1 ? Token{1} << 40 : 0,  // the ceiling that its former incarnation wrote (Q11)
+        .highest_token =
+            place.boot > 1 ? lease::Token{1} << 40 : 0,  // the ceiling that its former incarnation wrote (Q11)
         .ballots_from = 0,
-        .send = [this, node](Envelope envelope) {
+        .send = [this, node](store::quorum::Envelope envelope) {
             under_way_.emplace((std::uint64_t{node} << 32) + places_[node].sent++, std::move(envelope));
         }});
     place.store->advance(place.now);
-    place.store->acceptor().raise_token_ceiling(Token{1} << (place.boot > 1 ? 41 : 40));
+    place.store->acceptor().raise_token_ceiling(lease::Token{1} << (place.boot > 1 ? 41 : 40));
 }
 
 void SmallCluster::introduce() {
     for (unsigned a = 0; a < nodes; ++a)
         for (unsigned b = 0; b < nodes; ++b)
-            if (a != b) places_[a].store->set_peer(static_cast<NodeIndex>(b), places_[b].boot);
+            if (a != b) places_[a].store->set_peer(static_cast<store::quorum::NodeIndex>(b), places_[b].boot);
 }
 
 void SmallCluster::ask(unsigned node, Ask& ask) {
@@ -168,7 +169,7 @@ void SmallCluster::take(const Step& step) {
         if (node == step.node || step.kind == Step::Kind::crash)
             places_[node].history = after(places_[node].history, step);
     if (step.kind == Step::Kind::deliver) {
-        const Envelope envelope = std::move(under_way_.at(step.message));
+        const store::quorum::Envelope envelope = std::move(under_way_.at(step.message));
         under_way_.erase(step.message);
         place.store->receive(envelope);
     } else if (step.kind == Step::Kind::fire) {
@@ -215,7 +216,7 @@ std::string SmallCluster::describe(const Step& step) const {
     const std::string node = "node " + std::to_string(step.node);
     if (step.kind == Step::Kind::fire) return "the timer of " + node + " fires";
     if (step.kind == Step::Kind::crash) return node + " crashes and starts again";
-    const Envelope& envelope = under_way_.at(step.message);
+    const store::quorum::Envelope& envelope = under_way_.at(step.message);
     return std::visit(Names{}, envelope.message) + " from node " + std::to_string(envelope.from) + " to node " +
            std::to_string(envelope.to) + (step.kind == Step::Kind::lose ? " is lost" : "");
 }

@@ -33,7 +33,7 @@ class SmallCluster {
     ~SmallCluster();
 
     /// Messages under way, by a number that depends only on the history of their sender.
-    const std::map<std::uint64_t, Envelope>& under_way() const { return under_way_; }
+    const std::map<std::uint64_t, store::quorum::Envelope>& under_way() const { return under_way_; }
     bool has_timer(unsigned node) const;  ///< and there is work for it
     bool answered(unsigned asker) const;
     bool granted(unsigned asker) const;
@@ -54,9 +54,9 @@ class SmallCluster {
  private:
     class Ask;
     struct Place {
-        std::unique_ptr<QuorumStore> store;
+        std::unique_ptr<store::quorum::QuorumStore> store;
         Instant now;
-        BootNumber boot = 1;
+        store::quorum::BootNumber boot = 1;
         std::uint64_t sent = 0;
         std::uint64_t history = 0;
     };
@@ -70,7 +70,7 @@ class SmallCluster {
     std::array<std::unique_ptr<Ask>, askers> asks_;
     std::unique_ptr<Ask> reader_;
     std::array<Place, nodes> places_;
-    std::map<std::uint64_t, Envelope> under_way_;
+    std::map<std::uint64_t, store::quorum::Envelope> under_way_;
     std::uint64_t lost_ = 0;
 };
 

@@ -6,10 +6,8 @@
 #include "base/time.h"
 
 /// The simulator: the shipped quorum, authority and rules in one process, in simulated time.
-namespace holdfast::core {}
+namespace holdfast::sim {}
 namespace holdfast::sim {
-using namespace core;  // it speaks of nothing else
-
 /// The time of the simulated world. Nodes and holders cannot read it; they have clocks of their own (T1). It is for the
 /// event queue and for the checkers.
 struct TrueClock {

@@ -12,9 +12,9 @@ namespace {
 using Kind = Dialect::Answer::Kind;
 
 /// Nothing if the reply is not an error, and of several replies if none is.
-const resp::Value* error_in(const resp::Value& reply) {
+const codec::resp::Value* error_in(const codec::resp::Value& reply) {
     if (reply.is_error()) return &reply;
-    for (const resp::Value& item : reply.items)
+    for (const codec::resp::Value& item : reply.items)
         if (item.is_error()) return &item;
     return nullptr;
 }
@@ -26,7 +26,8 @@ class RespDialect final : public Dialect {
     void ask(std::string& out, Step step, std::span<const Lock> locks) override {
         reader_ = {};
         const Lock& lock = locks.front();
-        if (step == Step::acquire) return resp::write_command(out, {"LEASE.ACQUIRE", lock.name, lock.holder, ttl_});
+        if (step == Step::acquire)
+            return codec::resp::write_command(out, {"LEASE.ACQUIRE", lock.name, lock.holder, ttl_});
         std::vector<std::string> tokens;
         for (const Lock& each : locks)
             tokens.push_back(std::to_string(each.token));
@@ -35,15 +36,15 @@ class RespDialect final : public Dialect {
         if (locks.size() > 1) words.push_back("ALSO");
         for (std::size_t i = 1; i < locks.size(); ++i)
             words.insert(words.end(), {locks[i].name, tokens[i]});
-        resp::write_command(out, words);
+        codec::resp::write_command(out, words);
     }
 
     Answer read(std::string_view input, Step step) override {
         const auto outcome = reader_.read(input);
-        if (outcome == resp::ValueReader::Outcome::more) return {};
-        if (outcome == resp::ValueReader::Outcome::malformed) return {Kind::bad, 0, "a reply is malformed"};
-        const resp::Value& reply = reader_.value();
-        if (const resp::Value* error = error_in(reply)) return {Kind::bad, 0, error->text};
+        if (outcome == codec::resp::ValueReader::Outcome::more) return {};
+        if (outcome == codec::resp::ValueReader::Outcome::malformed) return {Kind::bad, 0, "a reply is malformed"};
+        const codec::resp::Value& reply = reader_.value();
+        if (const codec::resp::Value* error = error_in(reply)) return {Kind::bad, 0, error->text};
         if (step != Step::acquire) return {Kind::good, 0, {}};
         for (std::size_t i = 0; i + 1 < reply.items.size(); i += 2)
             if (reply.items[i].text == "token")
@@ -53,7 +54,7 @@ class RespDialect final : public Dialect {
 
  private:
     std::string ttl_;
-    resp::ValueReader reader_;
+    codec::resp::ValueReader reader_;
 };
 
 class RedisDialect final : public Dialect {
@@ -67,19 +68,19 @@ class RedisDialect final : public Dialect {
         missing_ = locks.size();
         for (const Lock& lock : locks)
             if (step == Step::acquire)
-                resp::write_command(out, {"SET", lock.name, lock.holder, "NX", "PX", ttl_});
+                codec::resp::write_command(out, {"SET", lock.name, lock.holder, "NX", "PX", ttl_});
             else if (step == Step::renew)
-                resp::write_command(out, {"EVALSHA", scripts_.renew, "1", lock.name, lock.holder, ttl_});
+                codec::resp::write_command(out, {"EVALSHA", scripts_.renew, "1", lock.name, lock.holder, ttl_});
             else
-                resp::write_command(out, {"EVALSHA", scripts_.release, "1", lock.name, lock.holder});
+                codec::resp::write_command(out, {"EVALSHA", scripts_.release, "1", lock.name, lock.holder});
     }
 
     Answer read(std::string_view input, Step step) override {
         while (missing_ > 0) {
             const auto outcome = reader_.read(input.substr(used_));
-            if (outcome == resp::ValueReader::Outcome::more) return {};
-            if (outcome == resp::ValueReader::Outcome::malformed) return {Kind::bad, 0, "a reply is malformed"};
-            const resp::Value& reply = reader_.value();
+            if (outcome == codec::resp::ValueReader::Outcome::more) return {};
+            if (outcome == codec::resp::ValueReader::Outcome::malformed) return {Kind::bad, 0, "a reply is malformed"};
+            const codec::resp::Value& reply = reader_.value();
             if (reply.is_error()) return {Kind::bad, 0, reply.text};
             if (step == Step::acquire ? reply.text != "OK" : reply.number != 1) return {Kind::bad, 0, missed(step)};
             used_ += reader_.size();
@@ -95,7 +96,7 @@ class RedisDialect final : public Dialect {
 
     RedisScripts scripts_;
     std::string ttl_;
-    resp::ValueReader reader_;
+    codec::resp::ValueReader reader_;
     std::size_t used_ = 0;
     std::size_t missing_ = 0;  ///< replies
 };

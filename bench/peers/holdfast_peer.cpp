@@ -23,25 +23,25 @@ struct Known {
 };
 
 /// Of a map, which RESP2 has as a flat array.
-const resp::Value* field(const resp::Value& map, std::string_view name) {
+const codec::resp::Value* field(const codec::resp::Value& map, std::string_view name) {
     for (std::size_t i = 0; i + 1 < map.items.size(); i += 2)
         if (map.items[i].text == name) return &map.items[i + 1];
     return nullptr;
 }
 
-std::int64_t number(const resp::Value& map, std::string_view name) {
-    const resp::Value* found = field(map, name);
+std::int64_t number(const codec::resp::Value& map, std::string_view name) {
+    const codec::resp::Value* found = field(map, name);
     if (!found) throw std::runtime_error("an answer has no " + std::string(name));
     return found->number;
 }
 
 /// When it is over for the holder (T3).
-HolderInstant end_of(const resp::Value& timeline, HolderInstant sent_at) {
+HolderInstant end_of(const codec::resp::Value& timeline, HolderInstant sent_at) {
     return sent_at + Milliseconds(number(timeline, "expires_in_ms")) -
-           skew_margin(Milliseconds(number(timeline, "ttl_ms")));
+           lease::skew_margin(Milliseconds(number(timeline, "ttl_ms")));
 }
 
-Known known_of(const resp::Value& grant, HolderInstant sent_at) {
+Known known_of(const codec::resp::Value& grant, HolderInstant sent_at) {
     return {static_cast<std::uint64_t>(number(grant, "token")), static_cast<std::uint32_t>(number(grant, "ttl_ms")),
             end_of(grant, sent_at)};
 }
@@ -106,7 +106,7 @@ Granting HoldfastPeer::ask_for(const std::string& name, Milliseconds ttl, Millis
     RespCommands commands;
     commands.add({"LEASE.ACQUIRE", name, holder_, std::to_string(ttl.count()), "WAIT", std::to_string(wait.count())});
     const auto answers = client_.ask(commands, wait);
-    const resp::Value& answer = answers.values.front();
+    const codec::resp::Value& answer = answers.values.front();
     Granting granting;
     static_cast<Exchange&>(granting) = answers;
     granting.granted = !answer.is_error();
@@ -158,7 +158,7 @@ HoldfastPeer::Renewal HoldfastPeer::ask_to_renew(const std::string& name, std::u
     RespCommands commands;
     commands.add({"LEASE.RENEW", name, std::to_string(token), holder_});
     const auto answers = client_.ask(commands);
-    const resp::Value& answer = answers.values.front();
+    const codec::resp::Value& answer = answers.values.front();
     Renewal renewal;
     static_cast<Exchange&>(renewal) = answers;
     renewal.done = !answer.is_error();
@@ -173,9 +173,9 @@ Doing HoldfastPeer::release(const std::string& name) {
     RespCommands commands;
     commands.add({"LEASE.RELEASE", name, std::to_string(known.token), holder_});
     const auto answers = client_.ask(commands);
-    const resp::Value& answer = answers.values.front();
+    const codec::resp::Value& answer = answers.values.front();
     if (answer.is_error()) return {{answers.asked, answers.answered}, false, answer.text};
-    const resp::Value* state = field(answer, "state");
+    const codec::resp::Value* state = field(answer, "state");
     return {{answers.asked, answers.answered}, number(answer, "released") != 0, state ? state->text : ""};
 }
 
@@ -188,12 +188,12 @@ Showing HoldfastPeer::owner(const std::string& name) {
     RespCommands commands;
     commands.add({"LEASE.GET", name});
     const auto answers = client_.ask(commands);
-    const resp::Value& leases = answers.values.front();
+    const codec::resp::Value& leases = answers.values.front();
     if (leases.is_error()) throw std::runtime_error(leases.text);
     Showing showing;
     static_cast<Exchange&>(showing) = answers;
     if (!leases.items.empty())
-        if (const resp::Value* holder = field(leases.items.front(), "holder")) showing.holder = holder->text;
+        if (const codec::resp::Value* holder = field(leases.items.front(), "holder")) showing.holder = holder->text;
     return showing;
 }
 
@@ -205,7 +205,7 @@ void HoldfastPeer::fill(Range range, Milliseconds ttl) {
         for (std::uint32_t i = 0; i < batch.count; ++i)
             commands.add({"LEASE.ACQUIRE", fill_name(batch.first + i), holder_, ttl_ms});
         const auto answers = client_.ask(commands);
-        for (const resp::Value& answer : answers.values) {
+        for (const codec::resp::Value& answer : answers.values) {
             if (answer.is_error()) throw std::runtime_error(answer.text);
             ledger_.filled().push_back(known_of(answer, answers.sent_at));
         }
@@ -230,7 +230,7 @@ void HoldfastPeer::begin_renewals(Range range) {
 
 void HoldfastPeer::finish_renewals(Range range) {
     const auto answers = client_.finish();
-    const resp::Value& answer = answers.values.front();
+    const codec::resp::Value& answer = answers.values.front();
     const auto renewals = range.count > 1 && !answer.is_error() ? std::span(answer.items) : std::span(&answer, 1);
     const auto refused =
         std::find_if(renewals.begin(), renewals.end(), [](const auto& each) { return each.is_error(); });
@@ -260,7 +260,7 @@ void HoldfastPeer::acquire_ending(std::uint32_t first, std::span<Ending> leases)
         commands.add({"LEASE.ACQUIRE", end_name(first + i), holder_, std::to_string(leases[i].ttl.count())});
     const auto answers = client_.ask(commands);
     for (std::uint32_t i = 0; i < leases.size(); ++i) {
-        const resp::Value& answer = answers.values[i];
+        const codec::resp::Value& answer = answers.values[i];
         if (answer.is_error()) throw std::runtime_error(answer.text);
         static_cast<Exchange&>(leases[i]) = answers;
         leases[i].ttl = Milliseconds(number(answer, "ttl_ms"));

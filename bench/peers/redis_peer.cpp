@@ -28,8 +28,8 @@ Moment end_of(Moment asked, Milliseconds ttl) {
 RespCommands greeting() {
     RespCommands commands;
     commands.add({"DEL", "peer-client-writes"});
-    commands.add({"SCRIPT", "LOAD", renew_script});
-    commands.add({"SCRIPT", "LOAD", release_script});
+    commands.add({"SCRIPT", "LOAD", client::sessions::renew_script});
+    commands.add({"SCRIPT", "LOAD", client::sessions::release_script});
     return commands;
 }
 
@@ -87,7 +87,7 @@ class RedisPeer final : public Peer {
 /// An error that is answered may mean that this is not the master any more: the next question finds out where it is.
 RespClient::Answers RedisPeer::ask(const RespCommands& commands) {
     auto answers = client_.ask(commands);
-    for (const resp::Value& answer : answers.values)
+    for (const codec::resp::Value& answer : answers.values)
         if (answer.is_error()) {
             client_.disconnect();
             throw std::runtime_error(answer.text);
@@ -98,7 +98,7 @@ RespClient::Answers RedisPeer::ask(const RespCommands& commands) {
 std::string RedisPeer::setting_of(const std::string& name) {
     RespCommands commands;
     commands.add({"CONFIG", "GET", name});
-    const resp::Value answer = ask(commands).values.front();
+    const codec::resp::Value answer = ask(commands).values.front();
     return answer.items.size() == 2 ? answer.items[1].text : "";
 }
 
@@ -114,7 +114,7 @@ Granting RedisPeer::acquire(const std::string& name, Milliseconds ttl) {
     RespCommands commands;
     commands.add({"SET", name, value_of(grant), "NX", "PX", std::to_string(ttl.count())});
     const auto answers = ask(commands);
-    const resp::Value& answer = answers.values.front();
+    const codec::resp::Value& answer = answers.values.front();
     Granting granting;
     static_cast<Exchange&>(granting) = answers;
     granting.granted = answer.text == "OK";
@@ -145,7 +145,8 @@ Granting RedisPeer::await(const std::string& name, Milliseconds ttl, Millisecond
 Doing RedisPeer::renew(const std::string& name) {
     Known& known = ledger_.expect(name);
     RespCommands commands;
-    commands.add({"EVALSHA", renew_script_sha, "1", name, value_of(known.grant), std::to_string(known.ttl_ms)});
+    commands.add({"EVALSHA", client::sessions::renew_script_sha, "1", name, value_of(known.grant),
+                  std::to_string(known.ttl_ms)});
     const Doing renewal = done_by(ask(commands));
     known.end = renewal.done ? end_of(renewal.asked, Milliseconds(known.ttl_ms)) : Moment{};
     return renewal;
@@ -155,7 +156,7 @@ Doing RedisPeer::release(const std::string& name) {
     Known& known = ledger_.expect(name);
     known.end = {};
     RespCommands commands;
-    commands.add({"EVALSHA", release_script_sha, "1", name, value_of(known.grant)});
+    commands.add({"EVALSHA", client::sessions::release_script_sha, "1", name, value_of(known.grant)});
     return done_by(ask(commands));
 }
 
@@ -168,7 +169,7 @@ Showing RedisPeer::owner(const std::string& name) {
     RespCommands commands;
     commands.add({"GET", name});
     const auto answers = ask(commands);
-    const resp::Value& answer = answers.values.front();
+    const codec::resp::Value& answer = answers.values.front();
     Showing showing;
     static_cast<Exchange&>(showing) = answers;
     if (answer.is_text()) showing.holder = answer.text.substr(0, answer.text.rfind(':'));
@@ -197,8 +198,8 @@ void RedisPeer::begin_renewals(Range range) {
     RespCommands commands;
     for (std::uint32_t i = range.first; i < range.first + range.count; ++i) {
         const Known& known = ledger_.filled()[i];
-        commands.add(
-            {"EVALSHA", renew_script_sha, "1", fill_name(i), value_of(known.grant), std::to_string(known.ttl_ms)});
+        commands.add({"EVALSHA", client::sessions::renew_script_sha, "1", fill_name(i), value_of(known.grant),
+                      std::to_string(known.ttl_ms)});
     }
     client_.begin(commands);
 }

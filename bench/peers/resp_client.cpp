@@ -14,7 +14,7 @@ namespace {
 constexpr Milliseconds attempt_time{1000};
 constexpr Milliseconds attempt_time_each{5};
 
-resp::Value expect(RespLink& link, Moment until) {
+codec::resp::Value expect(RespLink& link, Moment until) {
     auto value = link.receive(until);
     if (!value) throw std::runtime_error("the server does not answer");
     return std::move(*value);
@@ -87,7 +87,7 @@ void RespClient::open(Moment until) {
     link_.emplace(ports_[at_], until);
     link_->send(greeting_.bytes, until);
     for (std::size_t i = 0; i < greeting_.count; ++i)
-        if (const resp::Value answer = expect(*link_, until); answer.is_error()) {
+        if (const codec::resp::Value answer = expect(*link_, until); answer.is_error()) {
             disconnect();
             throw std::runtime_error(answer.text);
         }
@@ -104,7 +104,7 @@ void RespClient::go_on() {
 }
 
 void RespCommands::add(std::span<const std::string_view> words) {
-    resp::write_command(bytes, words);
+    codec::resp::write_command(bytes, words);
     ++count;
 }
 

@@ -30,7 +30,7 @@ class RespClient {
 
     struct Answers : Exchange {
         HolderInstant sent_at;  ///< `asked` by the holder's clock (T3)
-        std::vector<resp::Value> values;
+        std::vector<codec::resp::Value> values;
     };
     /// Sends commands together and waits for all the answers. They are sent to a second node only after the first has
     /// failed, which may have carried them out: where there is only one node, that is an error. `patience`: how long

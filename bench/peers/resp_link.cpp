@@ -57,11 +57,11 @@ void RespLink::send(std::string_view commands, Moment until) {
     }
 }
 
-std::optional<resp::Value> RespLink::receive(Moment until) {
+std::optional<codec::resp::Value> RespLink::receive(Moment until) {
     while (true) {
         const auto outcome = reader_.read(std::string_view(in_).substr(used_));
-        if (outcome == resp::ValueReader::Outcome::malformed) throw std::runtime_error("an answer is malformed");
-        if (outcome == resp::ValueReader::Outcome::value) {
+        if (outcome == codec::resp::ValueReader::Outcome::malformed) throw std::runtime_error("an answer is malformed");
+        if (outcome == codec::resp::ValueReader::Outcome::value) {
             used_ += reader_.size();
             return std::move(reader_.value());
         }

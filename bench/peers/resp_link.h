@@ -23,7 +23,7 @@ class RespLink {
     /// Sends commands (resp::write_command). Throws, too, if they are not on their way by then.
     void send(std::string_view commands, Moment until);
     /// The next answer or push; nothing if it is not all there by then. Looks at least once.
-    std::optional<resp::Value> receive(Moment until);
+    std::optional<codec::resp::Value> receive(Moment until);
     /// True if the server has closed it: what is sent now is lost.
     bool is_closed();
 
@@ -34,7 +34,7 @@ class RespLink {
     int fd_;
     std::string in_;
     std::size_t used_ = 0;
-    resp::ValueReader reader_;
+    codec::resp::ValueReader reader_;
 };
 
 }  // namespace holdfast::bench

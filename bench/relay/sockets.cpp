@@ -102,7 +102,7 @@ bool ControlEnd::fill(bool waits) {
 std::optional<discovery::Message> ControlEnd::receive() {
     for (bool more = true; more; more = fill(false)) {
         std::string_view rest = input_;
-        const auto frame = take_frame(rest, discovery::max_frame_bytes);
+        const auto frame = codec::take_frame(rest, discovery::max_frame_bytes);
         if (!frame) give_up("the relay sent nonsense");
         if (!*frame) continue;
         auto message = discovery::decode(**frame);
@@ -126,7 +126,7 @@ discovery::SignedUpdate Signer::sign(discovery::Update update) {
     update.time_ms = hello_.time_ms + passed.count();
     update.nonce = random_seed();
     const std::string request = discovery::encode(update);
-    return {request, identity_.public_key(), identity_.sign(update_purpose, request),
+    return {request, identity_.public_key(), identity_.sign(discovery::identity::update_purpose, request),
             static_cast<std::uint32_t>(++number_)};
 }
 

@@ -48,7 +48,7 @@ class ControlEnd {
 /// Signs updates for one relay.
 class Signer {
  public:
-    Signer() : identity_(Identity::generate()) {}
+    Signer() : identity_(discovery::identity::Identity::generate()) {}
 
     void greeted(const discovery::RelayHello& hello) {
         hello_ = hello;
@@ -57,7 +57,7 @@ class Signer {
     discovery::SignedUpdate sign(discovery::Update update);
 
  private:
-    Identity identity_;
+    discovery::identity::Identity identity_;
     discovery::RelayHello hello_;
     Clock::time_point at_;
     std::uint64_t number_ = 0;

@@ -32,11 +32,11 @@ class RedisLocks final : public LockCommands {
         const std::string_view holder = one_holder_.empty() ? holder_.of(lock) : one_holder_;
         switch (operation) {
             case Operation::acquire:
-                return resp::write_command(out, {"SET", name, holder, "NX", "PX", ttl_});
+                return codec::resp::write_command(out, {"SET", name, holder, "NX", "PX", ttl_});
             case Operation::renew:
-                return resp::write_command(out, {"EVALSHA", scripts_.renew, "1", name, holder, ttl_});
+                return codec::resp::write_command(out, {"EVALSHA", scripts_.renew, "1", name, holder, ttl_});
             case Operation::release:
-                return resp::write_command(out, {"EVALSHA", scripts_.release, "1", name, holder});
+                return codec::resp::write_command(out, {"EVALSHA", scripts_.release, "1", name, holder});
         }
     }
 
@@ -44,7 +44,7 @@ class RedisLocks final : public LockCommands {
         return operation == Operation::acquire ? "+OK\r\n" : ":1\r\n";
     }
 
-    bool understand(Operation, std::uint32_t, const resp::Value&) override {
+    bool understand(Operation, std::uint32_t, const codec::resp::Value&) override {
         return false;  // every other reply than the good one is none
     }
 
@@ -57,7 +57,7 @@ class RedisLocks final : public LockCommands {
 };
 
 /// The token in a reply, which has it as a field of a map, or of a flat array of names and values.
-std::uint64_t token_in(const resp::Value& reply) {
+std::uint64_t token_in(const codec::resp::Value& reply) {
     for (std::size_t i = 0; i + 1 < reply.items.size(); i += 2)
         if (reply.items[i].text == "token") return static_cast<std::uint64_t>(reply.items[i + 1].number);
     return 0;
@@ -70,15 +70,16 @@ class LeaseLocks final : public LockCommands {
     void ask(std::string& out, Operation operation, std::uint32_t lock) override {
         const std::string_view name = name_.of(lock);
         const std::string_view holder = holder_.of(lock);
-        if (operation == Operation::acquire) return resp::write_command(out, {"LEASE.ACQUIRE", name, holder, ttl_});
+        if (operation == Operation::acquire)
+            return codec::resp::write_command(out, {"LEASE.ACQUIRE", name, holder, ttl_});
         const std::string token = std::to_string(tokens_[lock]);
         if (operation == Operation::renew)
-            resp::write_command(out, {"LEASE.RENEW", name, token, holder});
+            codec::resp::write_command(out, {"LEASE.RENEW", name, token, holder});
         else
-            resp::write_command(out, {"LEASE.RELEASE", name, token, holder});
+            codec::resp::write_command(out, {"LEASE.RELEASE", name, token, holder});
     }
 
-    bool understand(Operation operation, std::uint32_t lock, const resp::Value& reply) override {
+    bool understand(Operation operation, std::uint32_t lock, const codec::resp::Value& reply) override {
         if (reply.is_error()) return false;
         if (operation != Operation::acquire) return true;
         tokens_[lock] = token_in(reply);

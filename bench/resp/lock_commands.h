@@ -24,7 +24,7 @@ class LockCommands {
     virtual std::string_view good_reply(Operation) const { return {}; }
 
     /// True if the reply is a good one.
-    virtual bool understand(Operation operation, std::uint32_t lock, const resp::Value& reply) = 0;
+    virtual bool understand(Operation operation, std::uint32_t lock, const codec::resp::Value& reply) = 0;
 };
 
 /// What a lock library says to Redis: SET NX PX, and scripts that compare the holder.

@@ -35,9 +35,9 @@ int connect_to(std::uint16_t port) {
     return fd;
 }
 
-std::string shown(const resp::Value& value) {
+std::string shown(const codec::resp::Value& value) {
     std::string text = value.text.empty() && value.items.empty() ? std::to_string(value.number) : value.text;
-    for (const resp::Value& item : value.items)
+    for (const codec::resp::Value& item : value.items)
         text += (text.empty() ? "" : " ") + shown(item);
     return text.substr(0, 200);
 }
@@ -53,7 +53,7 @@ struct Traffic::Connection {
     std::vector<std::uint32_t> asked;  // the locks of the batch under way
     std::size_t answered = 0;
     bool blocked = false;  // the other side does not read
-    resp::ValueReader reader;
+    codec::resp::ValueReader reader;
 };
 
 Traffic::Traffic(std::uint16_t port, std::uint32_t connections, std::uint32_t locks, LockCommands& commands)
@@ -160,8 +160,8 @@ bool Traffic::take_reply(Connection& connection, std::string_view input) {
         return true;
     }
     const auto outcome = connection.reader.read(input);
-    if (outcome == resp::ValueReader::Outcome::malformed) outcome_.trouble = "a reply is malformed";
-    if (outcome != resp::ValueReader::Outcome::value) return false;
+    if (outcome == codec::resp::ValueReader::Outcome::malformed) outcome_.trouble = "a reply is malformed";
+    if (outcome != codec::resp::ValueReader::Outcome::value) return false;
     const std::uint32_t lock = connection.asked[connection.answered++];
     connection.used += connection.reader.size();
     if (commands_.understand(stretch_.operation, lock, connection.reader.value())) {

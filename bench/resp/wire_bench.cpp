@@ -15,16 +15,17 @@ constexpr int pipelined = 64;
 std::string pipeline_of(std::initializer_list<std::string_view> words) {
     std::string input;
     for (int i = 0; i < pipelined; ++i)
-        write_command(input, words);
+        codec::resp::write_command(input, words);
     return input;
 }
 
 void read_pipeline(benchmark::State& state, const std::string& input) {
-    CommandReader reader;
+    codec::resp::CommandReader reader;
     for (auto _ : state) {
         std::string_view rest = input;
         while (!rest.empty()) {
-            if (reader.read(rest) != CommandReader::Outcome::command) return state.SkipWithError("not a command");
+            if (reader.read(rest) != codec::resp::CommandReader::Outcome::command)
+                return state.SkipWithError("not a command");
             benchmark::DoNotOptimize(reader.words().data());
             rest.remove_prefix(reader.size());
         }
@@ -52,7 +53,7 @@ void write_replies(benchmark::State& state) {
     for (auto _ : state) {
         out.clear();
         for (int i = 0; i < pipelined; ++i) {
-            ReplyWriter reply(out, Protocol::resp2);
+            codec::resp::ReplyWriter reply(out, codec::resp::Protocol::resp2);
             if (i % 2 == 0)
                 reply.simple("OK");
             else
@@ -67,11 +68,12 @@ void read_replies(benchmark::State& state) {
     std::string input;
     for (int i = 0; i < pipelined; ++i)
         input += i % 2 == 0 ? "+OK\r\n" : ":1\r\n";
-    ValueReader reader;
+    codec::resp::ValueReader reader;
     for (auto _ : state) {
         std::string_view rest = input;
         while (!rest.empty()) {
-            if (reader.read(rest) != ValueReader::Outcome::value) return state.SkipWithError("not a reply");
+            if (reader.read(rest) != codec::resp::ValueReader::Outcome::value)
+                return state.SkipWithError("not a reply");
             rest.remove_prefix(reader.size());
         }
     }

@@ -5,7 +5,7 @@
 
 #include "authority/authority.h"
 
-namespace holdfast::core {
+namespace holdfast::agreed {
 
 AgreedState::AgreedState(Parts parts)
     : parts_(std::move(parts)),
@@ -15,8 +15,8 @@ AgreedState::AgreedState(Parts parts)
                       if (const auto mine = under_way_.find(id); mine != under_way_.end())
                           mine->second.outcome = outcome;
                   },
-              .policy_changed = [this](const Policy&) { policy_changed_ = true; },
-              .agent_changed = [this](const SavedAgent& agent,
+              .policy_changed = [this](const lease::Policy&) { policy_changed_ = true; },
+              .agent_changed = [this](const store::SavedAgent& agent,
                                       bool forgotten) { agents_changed_.emplace_back(agent, forgotten); },
               .replaced = [this] { replaced_ = true; }}) {}
 
@@ -58,13 +58,13 @@ void AgreedState::append(std::uint64_t id, std::string entry, Done done) {
     });
 }
 
-void AgreedState::submit(const std::optional<AuditEntry>& audit, const ClusterCommand& command, Done done) {
+void AgreedState::submit(const std::optional<store::AuditEntry>& audit, const ClusterCommand& command, Done done) {
     if (auto refused = parts_.refusal()) return done(std::move(*refused));
     const std::uint64_t id = next_id();
     append(id, encode_command({id, audit}, command), std::move(done));
 }
 
-void AgreedState::submit_policy(const std::optional<AuditEntry>& audit, const PolicyCommand& change,
+void AgreedState::submit_policy(const std::optional<store::AuditEntry>& audit, const PolicyCommand& change,
                                 Callback<Result<void>> done) {
     submit(audit, change, [this, audit, done = std::move(done)](Result<std::optional<CommandOutcome>> outcome) mutable {
         if (!outcome) return done(outcome.error());
@@ -80,11 +80,11 @@ void AgreedState::submit_policy(const std::optional<AuditEntry>& audit, const Po
 }
 
 /// Searches from the newest on: the entry is one of the last.
-bool AgreedState::is_audited(const AuditEntry& audit) const {
+bool AgreedState::is_audited(const store::AuditEntry& audit) const {
     return std::find(state_.audit().rbegin(), state_.audit().rend(), audit) != state_.audit().rend();
 }
 
-void AgreedState::save_agent(const SavedAgent& agent, Callback<Result<void>> done) {
+void AgreedState::save_agent(const store::SavedAgent& agent, Callback<Result<void>> done) {
     submit(std::nullopt, AgentCommand{agent},
            [this, agent, done = std::move(done)](Result<std::optional<CommandOutcome>> outcome) mutable {
                if (!outcome) return done(outcome.error());
@@ -97,7 +97,8 @@ void AgreedState::save_agent(const SavedAgent& agent, Callback<Result<void>> don
            });
 }
 
-void AgreedState::forget_agent(const std::optional<AuditEntry>& audit, std::string id, Callback<Result<void>> done) {
+void AgreedState::forget_agent(const std::optional<store::AuditEntry>& audit, std::string id,
+                               Callback<Result<void>> done) {
     const ForgetAgentCommand command{id};
     submit(audit, command,
            [this, id = std::move(id), done = std::move(done)](Result<std::optional<CommandOutcome>> outcome) mutable {
@@ -108,7 +109,7 @@ void AgreedState::forget_agent(const std::optional<AuditEntry>& audit, std::stri
            });
 }
 
-void AgreedState::note(const AuditEntry& audit) {
+void AgreedState::note(const store::AuditEntry& audit) {
     submit(audit, AuditCommand{}, [this, audit](const Result<std::optional<CommandOutcome>>& outcome) {
         if (outcome) return;
         parts_.on_failure({outcome.error().code, fmt::format("not in the audit: {} did {} ({})", audit.who, audit.what,
@@ -121,4 +122,4 @@ void AgreedState::stop(const Error& why) {
         mine.done(why);
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::agreed

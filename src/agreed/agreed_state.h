@@ -12,9 +12,11 @@
 #include "agreed/cluster_state.h"
 #include "base/callback.h"
 
-namespace holdfast::core {
-
+namespace holdfast::authority {
 class Authority;
+}
+
+namespace holdfast::agreed {
 
 /// The state that servers agree on besides leases (L3), between the log that carries it and the authority of this
 /// server. Changes go into the log. Entries that come out of it, from any server, are passed to the authority before
@@ -33,7 +35,7 @@ class AgreedState {
     explicit AgreedState(Parts parts);
 
     // ---- for the log ----
-    void apply(LogIndex index, const std::string& entry) { state_.apply(index, entry); }
+    void apply(consensus::LogIndex index, const std::string& entry) { state_.apply(index, entry); }
     Result<void> install(const std::string& snapshot) { return state_.install(snapshot); }
     std::string snapshot() const { return state_.snapshot(); }
     /// Passes new state to the authority. Never called from within the log, since the authority may append.
@@ -42,19 +44,19 @@ class AgreedState {
     void delivered();
 
     // ---- for changes ----
-    void use(Authority& authority) { authority_ = &authority; }
+    void use(authority::Authority& authority) { authority_ = &authority; }
     std::uint64_t next_id() { return next_id_++; }
     using Done = Callback<Result<std::optional<CommandOutcome>>>;  ///< nullopt if it is only known to be in a snapshot
     void append(std::uint64_t id, std::string entry, Done done);
-    void submit(const std::optional<AuditEntry>& audit, const ClusterCommand& command, Done done);
+    void submit(const std::optional<store::AuditEntry>& audit, const ClusterCommand& command, Done done);
     /// Changes the policy `before`, which has this version. Answers as Durable::save_policy().
-    void submit_policy(const std::optional<AuditEntry>& audit, const PolicyCommand& change,
+    void submit_policy(const std::optional<store::AuditEntry>& audit, const PolicyCommand& change,
                        Callback<Result<void>> done);
     /// The version of the policy that was passed to the authority last.
     std::uint64_t shown_version() const { return shown_version_; }
-    void save_agent(const SavedAgent& agent, Callback<Result<void>> done);
-    void forget_agent(const std::optional<AuditEntry>& audit, std::string id, Callback<Result<void>> done);
-    void note(const AuditEntry& audit);
+    void save_agent(const store::SavedAgent& agent, Callback<Result<void>> done);
+    void forget_agent(const std::optional<store::AuditEntry>& audit, std::string id, Callback<Result<void>> done);
+    void note(const store::AuditEntry& audit);
     /// Answers all waiting callers with the error.
     void stop(const Error& why);
 
@@ -66,18 +68,18 @@ class AgreedState {
         std::optional<CommandOutcome> outcome{};
     };
 
-    bool is_audited(const AuditEntry& audit) const;
+    bool is_audited(const store::AuditEntry& audit) const;
 
     Parts parts_;
     std::uint64_t next_id_;
-    std::map<std::uint64_t, UnderWay> under_way_;              // by id
-    std::vector<std::pair<SavedAgent, bool>> agents_changed_;  // true if forgotten
+    std::map<std::uint64_t, UnderWay> under_way_;                     // by id
+    std::vector<std::pair<store::SavedAgent, bool>> agents_changed_;  // true if forgotten
     bool policy_changed_ = false;
     bool replaced_ = false;
     bool delivering_ = false;
     std::uint64_t shown_version_ = 0;  // of the policy that was passed to the authority
     ClusterState state_;
-    Authority* authority_ = nullptr;
+    authority::Authority* authority_ = nullptr;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::agreed

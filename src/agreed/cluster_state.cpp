@@ -7,14 +7,14 @@
 #include "lease/limits.h"
 #include "log.pb.h"
 
-namespace holdfast::core {
+namespace holdfast::agreed {
 namespace {
 
 // ---- the messages of log.proto ----
 
 // Decoding fails (false or nullopt) if a rule is violated.
 
-void encode(const Policy& policy, log::pb::PolicySettings& out) {
+void encode(const lease::Policy& policy, pb::PolicySettings& out) {
     out.set_ttl_min_ns(policy.ttl_min.count());
     out.set_ttl_max_ns(policy.ttl_max.count());
     out.set_ttl_default_ns(policy.ttl_default.count());
@@ -24,10 +24,10 @@ void encode(const Policy& policy, log::pb::PolicySettings& out) {
     out.set_hold_max_ns(policy.hold_max.count());
     out.set_idle_max_ns(policy.idle_max.count());
     out.set_leases_per_holder_max(policy.leases_per_holder_max);
-    out.set_manual_approval(policy.approval == Approval::manual);
+    out.set_manual_approval(policy.approval == lease::Approval::manual);
 }
 
-bool decode(const log::pb::PolicySettings& in, Policy& policy) {
+bool decode(const pb::PolicySettings& in, lease::Policy& policy) {
     if (in.has_ttl_min_ns()) policy.ttl_min = Duration{in.ttl_min_ns()};
     if (in.has_ttl_max_ns()) policy.ttl_max = Duration{in.ttl_max_ns()};
     if (in.has_ttl_default_ns()) policy.ttl_default = Duration{in.ttl_default_ns()};
@@ -36,72 +36,74 @@ bool decode(const log::pb::PolicySettings& in, Policy& policy) {
     if (in.has_hold_max_ns()) policy.hold_max = Duration{in.hold_max_ns()};
     if (in.has_idle_max_ns()) policy.idle_max = Duration{in.idle_max_ns()};
     if (in.has_leases_per_holder_max()) policy.leases_per_holder_max = in.leases_per_holder_max();
-    if (in.has_manual_approval()) policy.approval = in.manual_approval() ? Approval::manual : Approval::automatic;
+    if (in.has_manual_approval())
+        policy.approval = in.manual_approval() ? lease::Approval::manual : lease::Approval::automatic;
     if (!in.has_name_pattern()) return true;
-    auto pattern = NamePattern::compile(in.name_pattern());
+    auto pattern = lease::NamePattern::compile(in.name_pattern());
     if (!pattern) return false;
     policy.name_pattern = std::move(*pattern);
     return true;
 }
 
-void encode(const std::string& holder, const Ban& ban, log::pb::Ban& out) {
+void encode(const std::string& holder, const lease::Ban& ban, pb::Ban& out) {
     out.set_holder(holder);
     out.set_reason(ban.reason);
     out.set_since_wall_ms(ban.since_wall_ms);
 }
 
-void decode(const log::pb::Ban& in, Policy& policy) {
-    policy.bans.insert_or_assign(in.holder(), Ban{in.reason(), in.since_wall_ms()});
+void decode(const pb::Ban& in, lease::Policy& policy) {
+    policy.bans.insert_or_assign(in.holder(), lease::Ban{in.reason(), in.since_wall_ms()});
 }
 
-void encode(const NameRuleKey& about, const NameRule& rule, log::pb::NameRule& out) {
+void encode(const lease::NameRuleKey& about, const lease::NameRule& rule, pb::NameRule& out) {
     out.set_name(about.name);
     out.set_identity(about.identity);
-    out.set_reserved(rule.kind == NameRule::Kind::reserved);
+    out.set_reserved(rule.kind == lease::NameRule::Kind::reserved);
     out.set_reason(rule.reason);
     out.set_since_wall_ms(rule.since_wall_ms);
 }
 
-void decode(const log::pb::NameRule& in, Policy& policy) {
-    const auto kind = in.reserved() ? NameRule::Kind::reserved : NameRule::Kind::denied;
-    policy.name_rules.insert_or_assign({in.name(), in.identity()}, NameRule{kind, in.reason(), in.since_wall_ms()});
+void decode(const pb::NameRule& in, lease::Policy& policy) {
+    const auto kind = in.reserved() ? lease::NameRule::Kind::reserved : lease::NameRule::Kind::denied;
+    policy.name_rules.insert_or_assign({in.name(), in.identity()},
+                                       lease::NameRule{kind, in.reason(), in.since_wall_ms()});
 }
 
-void encode(const SavedAgent& agent, log::pb::Agent& out) {
+void encode(const store::SavedAgent& agent, pb::Agent& out) {
     out.set_id(agent.id);
     out.set_priority(agent.priority);
     out.set_epoch(agent.epoch);
     out.set_restarting(agent.restarting);
 }
 
-std::optional<SavedAgent> decode(const log::pb::Agent& in) {
-    const bool right = !in.id().empty() && in.id().size() <= limits::holder_bytes && in.epoch() >= 1 &&
-                       in.epoch() <= limits::epoch_ceiling;
+std::optional<store::SavedAgent> decode(const pb::Agent& in) {
+    const bool right = !in.id().empty() && in.id().size() <= lease::limits::holder_bytes && in.epoch() >= 1 &&
+                       in.epoch() <= lease::limits::epoch_ceiling;
     if (!right) return std::nullopt;
-    return SavedAgent{in.id(), in.priority(), in.epoch(), in.restarting()};
+    return store::SavedAgent{in.id(), in.priority(), in.epoch(), in.restarting()};
 }
 
-void encode(const AuditEntry& entry, log::pb::AuditEntry& out) {
+void encode(const store::AuditEntry& entry, pb::AuditEntry& out) {
     out.set_who(entry.who);
     out.set_at_wall_ms(entry.at_wall_ms);
     out.set_what(entry.what);
 }
 
-AuditEntry decode(const log::pb::AuditEntry& in) {
+store::AuditEntry decode(const pb::AuditEntry& in) {
     return {in.who(), in.at_wall_ms(), in.what()};
 }
 
-using log::pb::Command;
+using pb::Command;
 
-bool same(const Ban& one, const Ban& other) {
+bool same(const lease::Ban& one, const lease::Ban& other) {
     return one.reason == other.reason && one.since_wall_ms == other.since_wall_ms;
 }
 
 void encode_change(const PolicyCommand& change, Command& out) {
-    log::pb::PolicyChange& policy = *out.mutable_policy();
+    pb::PolicyChange& policy = *out.mutable_policy();
     policy.set_base_version(change.base_version);
-    log::pb::PolicySettings before;
-    log::pb::PolicySettings after;
+    pb::PolicySettings before;
+    pb::PolicySettings after;
     encode(change.before, before);
     encode(change.after, after);
     if (before.SerializeAsString() != after.SerializeAsString()) *policy.mutable_settings() = after;
@@ -120,7 +122,7 @@ void encode_change(const PolicyCommand& change, Command& out) {
         if (had == change.before.name_rules.end() || had->second != rule) encode(about, rule, *policy.add_name_rules());
     }
     for (const auto& [about, rule] : change.before.name_rules)
-        if (!change.after.name_rules.contains(about)) encode(about, NameRule{}, *policy.add_lifted_name_rules());
+        if (!change.after.name_rules.contains(about)) encode(about, lease::NameRule{}, *policy.add_lifted_name_rules());
 }
 
 void encode_change(const AgentCommand& change, Command& out) {
@@ -132,7 +134,7 @@ void encode_change(const ForgetAgentCommand& change, Command& out) {
 }
 
 void encode_change(const MembersCommand& change, Command& out) {
-    log::pb::Members& members = *out.mutable_members();
+    pb::Members& members = *out.mutable_members();
     for (const std::string& member : change.members)
         members.add_members(member);
 }
@@ -144,18 +146,19 @@ void encode_change(const AuditCommand&, Command& out) {
 // ---- sizes and texts ----
 
 // With the overhead of encoding, a snapshot fits into the log's limit.
-static_assert(ClusterState::max_state_bytes + ClusterState::max_audit_bytes < ReplicatedLog::max_snapshot_bytes);
+static_assert(ClusterState::max_state_bytes + ClusterState::max_audit_bytes <
+              consensus::ReplicatedLog::max_snapshot_bytes);
 
 /// The size in a snapshot, rounded up a little.
-std::size_t bytes_of(const SavedAgent& agent) {
+std::size_t bytes_of(const store::SavedAgent& agent) {
     return agent.id.size() + 32;
 }
 
-std::size_t bytes_of(const std::string& holder, const Ban& ban) {
+std::size_t bytes_of(const std::string& holder, const lease::Ban& ban) {
     return holder.size() + ban.reason.size() + 24;
 }
 
-std::size_t bytes_of(const Policy& policy) {
+std::size_t bytes_of(const lease::Policy& policy) {
     std::size_t bytes = policy.name_pattern.text().size();
     for (const auto& [holder, ban] : policy.bans)
         bytes += bytes_of(holder, ban);
@@ -166,7 +169,7 @@ std::size_t bytes_of(const Policy& policy) {
     return bytes;
 }
 
-std::size_t bytes_of(const AuditEntry& entry) {
+std::size_t bytes_of(const store::AuditEntry& entry) {
     return entry.who.size() + entry.what.size() + 24;
 }
 
@@ -195,9 +198,9 @@ std::string encode_command(const SubmittedCommand& header, const ClusterCommand&
     return out.SerializeAsString();
 }
 
-void ClusterState::apply(LogIndex index, const std::string& entry) {
-    log::pb::Command in;
-    if (!in.ParseFromString(entry) || in.what_case() == log::pb::Command::WHAT_NOT_SET) {
+void ClusterState::apply(consensus::LogIndex index, const std::string& entry) {
+    pb::Command in;
+    if (!in.ParseFromString(entry) || in.what_case() == pb::Command::WHAT_NOT_SET) {
         trouble_ =
             Error{"state_too_new",
                   fmt::format("entry {} of the log is not understood by this version; start a newer one", index)};
@@ -209,7 +212,7 @@ void ClusterState::apply(LogIndex index, const std::string& entry) {
     if (listener_.command_done) listener_.command_done(in.id(), outcome);
 }
 
-CommandOutcome ClusterState::apply_command(const log::pb::Command& in) {
+CommandOutcome ClusterState::apply_command(const pb::Command& in) {
     if (in.has_policy()) return change_policy(in.policy());
     if (in.has_agent()) {
         auto agent = decode(in.agent());
@@ -220,20 +223,20 @@ CommandOutcome ClusterState::apply_command(const log::pb::Command& in) {
     return CommandOutcome::applied;
 }
 
-CommandOutcome ClusterState::change_policy(const log::pb::PolicyChange& change) {
+CommandOutcome ClusterState::change_policy(const pb::PolicyChange& change) {
     if (change.base_version() != policy_version_) return CommandOutcome::conflict;
-    Policy changed = policy_;
+    lease::Policy changed = policy_;
     if (change.has_settings() && !decode(change.settings(), changed)) return CommandOutcome::refused;
     for (const std::string& holder : change.unbanned())
         changed.bans.erase(holder);
-    for (const log::pb::Ban& ban : change.banned())
+    for (const pb::Ban& ban : change.banned())
         decode(ban, changed);
     for (const std::string& identity : change.unapproved())
         changed.approved.erase(identity);
     changed.approved.insert(change.approved().begin(), change.approved().end());
-    for (const log::pb::NameRule& lifted : change.lifted_name_rules())
+    for (const pb::NameRule& lifted : change.lifted_name_rules())
         changed.name_rules.erase({lifted.name(), lifted.identity()});
-    for (const log::pb::NameRule& rule : change.name_rules())
+    for (const pb::NameRule& rule : change.name_rules())
         decode(rule, changed);
     const std::size_t bytes = bytes_of(changed);
     if (!changed.check() || bytes + agent_bytes_ > max_state_bytes) return CommandOutcome::refused;
@@ -244,17 +247,17 @@ CommandOutcome ClusterState::change_policy(const log::pb::PolicyChange& change) 
     return CommandOutcome::applied;
 }
 
-CommandOutcome ClusterState::save_agent(SavedAgent agent) {
+CommandOutcome ClusterState::save_agent(store::SavedAgent agent) {
     const auto known = agents_.find(agent.id);
     if (known != agents_.end() && agent.epoch < known->second.epoch) return CommandOutcome::conflict;
     if (known != agents_.end() && agent.epoch == known->second.epoch) agent.restarting |= known->second.restarting;
     if (known == agents_.end()) {
         const bool full =
-            agents_.size() >= limits::agents || policy_bytes_ + agent_bytes_ + bytes_of(agent) > max_state_bytes;
+            agents_.size() >= lease::limits::agents || policy_bytes_ + agent_bytes_ + bytes_of(agent) > max_state_bytes;
         if (full) return CommandOutcome::refused;
         agent_bytes_ += bytes_of(agent);
     }
-    const SavedAgent& saved = agents_.insert_or_assign(agent.id, agent).first->second;
+    const store::SavedAgent& saved = agents_.insert_or_assign(agent.id, agent).first->second;
     if (listener_.agent_changed) listener_.agent_changed(saved, false);
     return CommandOutcome::applied;
 }
@@ -262,7 +265,7 @@ CommandOutcome ClusterState::save_agent(SavedAgent agent) {
 CommandOutcome ClusterState::forget_agent(const std::string& id) {
     const auto known = agents_.find(id);
     if (known == agents_.end()) return CommandOutcome::applied;
-    const SavedAgent agent = std::move(known->second);
+    const store::SavedAgent agent = std::move(known->second);
     agents_.erase(known);
     agent_bytes_ -= bytes_of(agent);
     if (listener_.agent_changed) listener_.agent_changed(agent, true);
@@ -286,7 +289,7 @@ Result<void> ClusterState::check_members(const std::vector<std::string>& members
                     joined(members_), joined(members))};
 }
 
-void ClusterState::add_audit(AuditEntry entry) {
+void ClusterState::add_audit(store::AuditEntry entry) {
     cut(entry.who);
     cut(entry.what);
     audit_bytes_ += bytes_of(entry);
@@ -298,8 +301,8 @@ void ClusterState::add_audit(AuditEntry entry) {
     }
 }
 
-AuditPage ClusterState::audit(std::uint64_t after, std::size_t limit) const {
-    AuditPage page;
+store::AuditPage ClusterState::audit(std::uint64_t after, std::size_t limit) const {
+    store::AuditPage page;
     const std::uint64_t gone = audit_count_ - audit_.size();
     for (std::uint64_t number = std::max(after, gone) + 1; number <= audit_count_; ++number) {
         page.more = page.lines.size() == limit;
@@ -310,7 +313,7 @@ AuditPage ClusterState::audit(std::uint64_t after, std::size_t limit) const {
 }
 
 std::string ClusterState::snapshot() const {
-    log::pb::State out;
+    pb::State out;
     out.set_policy_version(policy_version_);
     encode(policy_, *out.mutable_settings());
     for (const auto& [holder, ban] : policy_.bans)
@@ -323,7 +326,7 @@ std::string ClusterState::snapshot() const {
         encode(agent, *out.add_agents());
     for (const std::string& member : members_)
         out.mutable_members()->add_members(member);
-    for (const AuditEntry& entry : audit_)
+    for (const store::AuditEntry& entry : audit_)
         encode(entry, *out.add_audit());
     out.set_audit_count(audit_count_);
     return out.SerializeAsString();
@@ -331,21 +334,21 @@ std::string ClusterState::snapshot() const {
 
 Result<void> ClusterState::install(const std::string& snapshot) {
     const Error corrupt{"state_corrupt", "the snapshot of the log is damaged"};
-    log::pb::State in;
+    pb::State in;
     ClusterState fresh({});
     if (!in.ParseFromString(snapshot) || !decode(in.settings(), fresh.policy_)) return corrupt;
-    for (const log::pb::Ban& ban : in.bans())
+    for (const pb::Ban& ban : in.bans())
         decode(ban, fresh.policy_);
     fresh.policy_.approved = {in.approved().begin(), in.approved().end()};
-    for (const log::pb::NameRule& rule : in.name_rules())
+    for (const pb::NameRule& rule : in.name_rules())
         decode(rule, fresh.policy_);
     if (!fresh.policy_.check()) return corrupt;
     fresh.policy_bytes_ = bytes_of(fresh.policy_);
-    for (const log::pb::Agent& one : in.agents()) {
+    for (const pb::Agent& one : in.agents()) {
         auto agent = decode(one);
         if (!agent || fresh.save_agent(std::move(*agent)) != CommandOutcome::applied) return corrupt;
     }
-    for (const log::pb::AuditEntry& entry : in.audit())
+    for (const pb::AuditEntry& entry : in.audit())
         fresh.add_audit(decode(entry));
     if (in.audit_count() < fresh.audit_count_) return corrupt;
     fresh.audit_count_ = in.audit_count();
@@ -358,4 +361,4 @@ Result<void> ClusterState::install(const std::string& snapshot) {
     return {};
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::agreed

@@ -15,25 +15,25 @@
 #include "lease/policy.h"
 #include "store/durable.h"
 
-namespace holdfast::log::pb {
+namespace holdfast::agreed::pb {
 class Command;
 class PolicyChange;
-}  // namespace holdfast::log::pb
+}  // namespace holdfast::agreed::pb
 
-namespace holdfast::core {
+namespace holdfast::agreed {
 
 // ---- the entries of the log, as commands ----
 
 /// Changes the policy that had this version from `before` to `after`; only the difference travels.
 struct PolicyCommand {
     std::uint64_t base_version = 0;
-    const Policy& before;
-    const Policy& after;
+    const lease::Policy& before;
+    const lease::Policy& after;
 };
 /// Stores an agent. An agent older than the stored one has no effect. An epoch that has declared its end stays ended,
 /// even if the submitter did not know of that yet (R5).
 struct AgentCommand {
-    SavedAgent agent;
+    store::SavedAgent agent;
 };
 struct ForgetAgentCommand {
     std::string id;
@@ -51,7 +51,7 @@ using ClusterCommand = std::variant<PolicyCommand, AgentCommand, ForgetAgentComm
 /// same in every attempt at one change.
 struct SubmittedCommand {
     std::uint64_t id = 0;
-    std::optional<AuditEntry> audit;
+    std::optional<store::AuditEntry> audit;
 };
 std::string encode_command(const SubmittedCommand& header, const ClusterCommand& command);
 
@@ -74,24 +74,24 @@ class ClusterState {
     /// Called after each entry, once the state has changed. Must not call the log.
     struct Listener {
         std::function<void(std::uint64_t id, CommandOutcome outcome)> command_done;
-        std::function<void(const Policy& policy)> policy_changed;
-        std::function<void(const SavedAgent& agent, bool forgotten)> agent_changed;
+        std::function<void(const lease::Policy& policy)> policy_changed;
+        std::function<void(const store::SavedAgent& agent, bool forgotten)> agent_changed;
         std::function<void()> replaced;  ///< by a snapshot; everything may differ
     };
     explicit ClusterState(Listener listener) : listener_(std::move(listener)) {}
 
-    void apply(LogIndex index, const std::string& entry);
+    void apply(consensus::LogIndex index, const std::string& entry);
     std::string snapshot() const;
     /// Error `state_corrupt`, with nothing changed, if it is not a snapshot or violates an invariant of this state.
     Result<void> install(const std::string& snapshot);
 
-    const Policy& policy() const { return policy_; }
+    const lease::Policy& policy() const { return policy_; }
     std::uint64_t policy_version() const { return policy_version_; }
-    const std::map<std::string, SavedAgent, std::less<>>& agents() const { return agents_; }
+    const std::map<std::string, store::SavedAgent, std::less<>>& agents() const { return agents_; }
     const std::vector<std::string>& members() const { return members_; }
-    const std::deque<AuditEntry>& audit() const { return audit_; }
+    const std::deque<store::AuditEntry>& audit() const { return audit_; }
     /// The entries with numbers above `after`, by number.
-    AuditPage audit(std::uint64_t after, std::size_t limit) const;
+    store::AuditPage audit(std::uint64_t after, std::size_t limit) const;
 
     /// Error `members_differ`, naming both lists, if the cluster has other members.
     Result<void> check_members(const std::vector<std::string>& members) const;
@@ -100,24 +100,24 @@ class ClusterState {
     const std::optional<Error>& trouble() const { return trouble_; }
 
  private:
-    CommandOutcome apply_command(const log::pb::Command& in);
-    CommandOutcome change_policy(const log::pb::PolicyChange& change);
-    CommandOutcome save_agent(SavedAgent agent);
+    CommandOutcome apply_command(const pb::Command& in);
+    CommandOutcome change_policy(const pb::PolicyChange& change);
+    CommandOutcome save_agent(store::SavedAgent agent);
     CommandOutcome forget_agent(const std::string& id);
     CommandOutcome set_members(std::vector<std::string> members);
-    void add_audit(AuditEntry entry);
+    void add_audit(store::AuditEntry entry);
 
     Listener listener_;
-    Policy policy_;
+    lease::Policy policy_;
     std::uint64_t policy_version_ = 0;
     std::size_t policy_bytes_ = 0;
-    std::map<std::string, SavedAgent, std::less<>> agents_;
+    std::map<std::string, store::SavedAgent, std::less<>> agents_;
     std::size_t agent_bytes_ = 0;
     std::vector<std::string> members_;
-    std::deque<AuditEntry> audit_;
+    std::deque<store::AuditEntry> audit_;
     std::size_t audit_bytes_ = 0;
     std::uint64_t audit_count_ = 0;  ///< the number of the last entry
     std::optional<Error> trouble_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::agreed

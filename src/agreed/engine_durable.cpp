@@ -2,13 +2,13 @@
 
 #include "authority/authority.h"
 
-namespace holdfast::core {
+namespace holdfast::agreed {
 
 EngineDurable::EngineDurable(Parts parts)
     : parts_(std::move(parts)),
       log_({.engine = parts_.engine,
             .next_write = parts_.next_write,
-            .apply = [this](LogIndex index, const std::string& entry) { agreed_.apply(index, entry); },
+            .apply = [this](consensus::LogIndex index, const std::string& entry) { agreed_.apply(index, entry); },
             .take_snapshot = [this] { return agreed_.snapshot(); },
             .install = [this](const std::string& snapshot) { return agreed_.install(snapshot); }}),
       agreed_({.append = [this](std::string entry,
@@ -36,14 +36,14 @@ void EngineDurable::load(Callback<Result<void>> done) {
     });
 }
 
-std::vector<SavedAgent> EngineDurable::agents() const {
-    std::vector<SavedAgent> all;
+std::vector<store::SavedAgent> EngineDurable::agents() const {
+    std::vector<store::SavedAgent> all;
     for (const auto& [id, agent] : agreed_.state().agents())
         all.push_back(agent);
     return all;
 }
 
-void EngineDurable::use(Authority& authority) {
+void EngineDurable::use(authority::Authority& authority) {
     authority_ = &authority;
     agreed_.use(authority);
 }
@@ -66,10 +66,11 @@ void EngineDurable::stop() {
 }
 
 /// The longest TTL is recorded for all fronts before any lease is granted for that long (engine_watch.h).
-void EngineDurable::change_policy(std::optional<AuditEntry> audit, const Policy& policy, Callback<Result<void>> done) {
+void EngineDurable::change_policy(std::optional<store::AuditEntry> audit, const lease::Policy& policy,
+                                  Callback<Result<void>> done) {
     struct Change {
         std::uint64_t version;
-        Policy before, after;
+        lease::Policy before, after;
     };
     auto change = std::make_unique<const Change>(Change{agreed_.shown_version(), authority_->policy(), policy});
     parts_.watch.expect_ttl(policy.ttl_max, [this, audit = std::move(audit), change = std::move(change),
@@ -79,15 +80,16 @@ void EngineDurable::change_policy(std::optional<AuditEntry> audit, const Policy&
     });
 }
 
-void EngineDurable::save_policy(const Policy& policy, Callback<Result<void>> done) {
+void EngineDurable::save_policy(const lease::Policy& policy, Callback<Result<void>> done) {
     change_policy(std::nullopt, policy, std::move(done));
 }
 
-void EngineDurable::save_policy_by(const AuditEntry& audit, const Policy& policy, Callback<Result<void>> done) {
+void EngineDurable::save_policy_by(const store::AuditEntry& audit, const lease::Policy& policy,
+                                   Callback<Result<void>> done) {
     change_policy(audit, policy, std::move(done));
 }
 
-void EngineDurable::save_agent(const SavedAgent& agent, Callback<Result<void>> done) {
+void EngineDurable::save_agent(const store::SavedAgent& agent, Callback<Result<void>> done) {
     agreed_.save_agent(agent, std::move(done));
 }
 
@@ -95,16 +97,16 @@ void EngineDurable::forget_agent(std::string_view id, Callback<Result<void>> don
     agreed_.forget_agent(std::nullopt, std::string(id), std::move(done));
 }
 
-void EngineDurable::forget_agent_by(const AuditEntry& audit, std::string_view id, Callback<Result<void>> done) {
+void EngineDurable::forget_agent_by(const store::AuditEntry& audit, std::string_view id, Callback<Result<void>> done) {
     agreed_.forget_agent(audit, std::string(id), std::move(done));
 }
 
-void EngineDurable::note(const AuditEntry& audit) {
+void EngineDurable::note(const store::AuditEntry& audit) {
     agreed_.note(audit);
 }
 
-AuditPage EngineDurable::audit(std::uint64_t after, std::size_t limit) const {
+store::AuditPage EngineDurable::audit(std::uint64_t after, std::size_t limit) const {
     return agreed_.state().audit(after, limit);
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::agreed

@@ -7,16 +7,16 @@
 #include "agreed/engine_log.h"
 #include "store/cas/engine_watch.h"
 
-namespace holdfast::core {
+namespace holdfast::agreed {
 
 /// Durable state of a front, kept in the engine's log, where all fronts read it. A change is in force here when it is
 /// answered, and on the other fronts as soon as they have read it.
-class EngineDurable final : public Durable {
+class EngineDurable final : public store::Durable {
  public:
     struct Parts {
-        Engine& engine;
-        std::function<WriteId()> next_write;
-        EngineWatch& watch;
+        store::cas::Engine& engine;
+        std::function<store::cas::WriteId()> next_write;
+        store::cas::EngineWatch& watch;
         std::uint64_t first_id = 1;  ///< of commands; unique among all fronts and incarnations
         std::function<void(const Error&)> on_failure;
     };
@@ -27,10 +27,10 @@ class EngineDurable final : public Durable {
     void restore() { log_.save(); }
     /// Reads the state. Call it before anything else.
     void load(Callback<Result<void>> done);
-    Policy policy() const { return agreed_.state().policy(); }
-    std::vector<SavedAgent> agents() const;
+    lease::Policy policy() const { return agreed_.state().policy(); }
+    std::vector<store::SavedAgent> agents() const;
     /// From now on all changes are passed to the authority.
-    void use(Authority& authority);
+    void use(authority::Authority& authority);
 
     void advance(Instant now);
     Instant next_due() const { return log_.next_due(); }
@@ -40,23 +40,25 @@ class EngineDurable final : public Durable {
     void on_reachable() { log_.on_notice(); }
     void stop();
 
-    void reserve_tokens(Token, Callback<Result<void>> done) override { done({}); }  // the store reserves tokens
-    void save_policy(const Policy& policy, Callback<Result<void>> done) override;
-    void save_policy_by(const AuditEntry& audit, const Policy& policy, Callback<Result<void>> done) override;
-    void save_agent(const SavedAgent& agent, Callback<Result<void>> done) override;
+    void reserve_tokens(lease::Token, Callback<Result<void>> done) override { done({}); }  // the store reserves tokens
+    void save_policy(const lease::Policy& policy, Callback<Result<void>> done) override;
+    void save_policy_by(const store::AuditEntry& audit, const lease::Policy& policy,
+                        Callback<Result<void>> done) override;
+    void save_agent(const store::SavedAgent& agent, Callback<Result<void>> done) override;
     void forget_agent(std::string_view id, Callback<Result<void>> done) override;
-    void forget_agent_by(const AuditEntry& audit, std::string_view id, Callback<Result<void>> done) override;
-    void note(const AuditEntry& audit) override;
-    AuditPage audit(std::uint64_t after, std::size_t limit) const override;
+    void forget_agent_by(const store::AuditEntry& audit, std::string_view id, Callback<Result<void>> done) override;
+    void note(const store::AuditEntry& audit) override;
+    store::AuditPage audit(std::uint64_t after, std::size_t limit) const override;
 
  private:
-    void change_policy(std::optional<AuditEntry> audit, const Policy& policy, Callback<Result<void>> done);
+    void change_policy(std::optional<store::AuditEntry> audit, const lease::Policy& policy,
+                       Callback<Result<void>> done);
 
     Parts parts_;
     EngineLog log_;
     AgreedState agreed_;
-    Authority* authority_ = nullptr;
+    authority::Authority* authority_ = nullptr;
     bool stopped_ = false;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::agreed

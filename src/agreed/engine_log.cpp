@@ -9,7 +9,7 @@
 #include "base/encodings.h"
 #include "base/text.h"
 
-namespace holdfast::core {
+namespace holdfast::agreed {
 namespace {
 
 constexpr Duration look_every = 1s;
@@ -23,7 +23,7 @@ std::string hex(std::uint64_t number) {
     return digits.data();
 }
 
-std::string entry_name(LogIndex index) {
+std::string entry_name(consensus::LogIndex index) {
     return std::string(entry_prefix) + hex(index);
 }
 
@@ -32,8 +32,8 @@ std::string entry_name(LogIndex index) {
 /// `END BELOW CHUNKS NAME`: the snapshot NAME contains all entries up to and including END, in CHUNKS pieces; entries
 /// before BELOW may be deleted.
 struct EngineLog::Mark {
-    LogIndex end = 0;
-    LogIndex below = 0;
+    consensus::LogIndex end = 0;
+    consensus::LogIndex below = 0;
     std::uint64_t chunks = 0;
     std::string name;
 
@@ -107,8 +107,8 @@ void EngineLog::look_at_entries(const std::shared_ptr<Looking>& looking) {
     looking->missing = looking->asked;
     looking->found.assign(looking->asked, {});
     for (std::size_t i = 0; i < looking->asked; ++i)
-        parts_.engine.fetch(Kind::document, entry_name(applied_ + 1 + i),
-                            if_alive([this, looking, i](Result<Reading> found) {
+        parts_.engine.fetch(store::cas::Kind::document, entry_name(applied_ + 1 + i),
+                            if_alive([this, looking, i](Result<store::cas::Reading> found) {
                                 if (found)
                                     looking->found[i] = std::move(found->value.bytes);
                                 else
@@ -129,7 +129,7 @@ void EngineLog::saw_entries(const std::shared_ptr<Looking>& looking) {
 
 /// The next entry does not exist: it was not written yet, or it is in a snapshot.
 void EngineLog::look_at_mark(const std::shared_ptr<Looking>& looking) {
-    mark_.read(if_alive([this, looking](const Result<Reading>& found) {
+    mark_.read(if_alive([this, looking](const Result<store::cas::Reading>& found) {
         if (!found) return looked(found.error());
         looking->mark = Mark::parse(found->value.bytes);
         saved_ = std::max(saved_, looking->mark.end);
@@ -142,7 +142,8 @@ void EngineLog::load(const std::shared_ptr<Looking>& looking) {
     looking->missing = looking->mark.chunks;
     looking->found.assign(looking->mark.chunks, {});
     for (std::size_t i = 0; i < looking->mark.chunks; ++i)
-        parts_.engine.fetch(Kind::document, looking->mark.chunk(i), if_alive([this, looking, i](Result<Reading> found) {
+        parts_.engine.fetch(store::cas::Kind::document, looking->mark.chunk(i),
+                            if_alive([this, looking, i](Result<store::cas::Reading> found) {
                                 if (found)
                                     looking->found[i] = std::move(found->value.bytes);
                                 else
@@ -183,19 +184,20 @@ void EngineLog::append(std::string entry, Callback<Result<void>> done) {
 void EngineLog::append_next() {
     if (to_append_.empty() || appending_now_ || looking_) return;
     appending_now_ = true;
-    Swap swap;
+    store::cas::Swap swap;
     const std::string name = entry_name(applied_ + 1);
-    swap.kind = Kind::document;
+    swap.kind = store::cas::Kind::document;
     swap.name = name;
     swap.becomes = parts_.next_write();
     swap.bytes = to_append_.front().entry;
     swap.notice = notice;
     swap.notice_must_arrive = true;
-    parts_.engine.swap(
-        swap, if_alive([this, write = swap.becomes](const Result<Swapped>& swapped) { on_swapped(write, swapped); }));
+    parts_.engine.swap(swap, if_alive([this, write = swap.becomes](const Result<store::cas::Swapped>& swapped) {
+                           on_swapped(write, swapped);
+                       }));
 }
 
-void EngineLog::on_swapped(WriteId write, const Result<Swapped>& swapped) {
+void EngineLog::on_swapped(store::cas::WriteId write, const Result<store::cas::Swapped>& swapped) {
     if (swapped && (swapped->done || swapped->found.write == write)) return confirm();
     appending_now_ = false;
     if (!swapped) return finish(swapped.error());
@@ -204,7 +206,7 @@ void EngineLog::on_swapped(WriteId write, const Result<Swapped>& swapped) {
 
 /// The index may have been free because its entry was deleted long ago.
 void EngineLog::confirm() {
-    mark_.read(if_alive([this](const Result<Reading>& found) {
+    mark_.read(if_alive([this](const Result<store::cas::Reading>& found) {
         appending_now_ = false;
         if (!found) return finish(found.error());
         if (Mark::parse(found->value.bytes).below > applied_ + 1) return look();
@@ -242,13 +244,13 @@ void EngineLog::save() {
 
 void EngineLog::save_chunk(const std::shared_ptr<Saving>& saving) {
     if (saving->written == saving->mark.chunks) return save_mark(saving);
-    Swap swap;
+    store::cas::Swap swap;
     const std::string name = saving->mark.chunk(saving->written);
-    swap.kind = Kind::document;
+    swap.kind = store::cas::Kind::document;
     swap.name = name;
     swap.becomes = parts_.next_write();
     swap.bytes = std::string_view(saving->bytes).substr(saving->written * parts_.chunk_bytes, parts_.chunk_bytes);
-    parts_.engine.swap(swap, if_alive([this, saving](const Result<Swapped>& swapped) {
+    parts_.engine.swap(swap, if_alive([this, saving](const Result<store::cas::Swapped>& swapped) {
                            saving_ = swapped && swapped->done;
                            if (!saving_) return;  // retried with one of the next entries
                            ++saving->written;
@@ -258,10 +260,10 @@ void EngineLog::save_chunk(const std::shared_ptr<Saving>& saving) {
 
 void EngineLog::save_mark(const std::shared_ptr<Saving>& saving) {
     mark_.change(
-        [saving](const Reading& found) {
+        [saving](const store::cas::Reading& found) {
             return Mark::parse(found.value.bytes).end >= saving->mark.end ? std::string() : saving->mark.text();
         },
-        if_alive([this](const Result<Reading>& marked) {
+        if_alive([this](const Result<store::cas::Reading>& marked) {
             saving_ = false;
             if (!marked) return;
             const Mark mark = Mark::parse(marked->value.bytes);
@@ -276,21 +278,21 @@ void EngineLog::save_mark(const std::shared_ptr<Saving>& saving) {
 void EngineLog::tidy(std::string prefix, IsOld is_old, const std::string& after) {
     const std::string searched = prefix;
     parts_.engine.scan(
-        Kind::document, searched, after, 256,
-        if_alive([this, prefix = std::move(prefix), is_old = std::move(is_old)](Result<Page> page) mutable {
+        store::cas::Kind::document, searched, after, 256,
+        if_alive([this, prefix = std::move(prefix), is_old = std::move(is_old)](Result<store::cas::Page> page) mutable {
             if (!page) return;  // left to the next snapshot
-            for (const NamedValue& entry : page->entries) {
+            for (const store::cas::NamedValue& entry : page->entries) {
                 if (!is_old(entry.name)) continue;
-                Swap swap;
-                swap.kind = Kind::document;
+                store::cas::Swap swap;
+                swap.kind = store::cas::Kind::document;
                 swap.name = entry.name;
                 swap.expected = entry.value.write;
                 swap.becomes = parts_.next_write();
-                parts_.engine.swap(swap, [](const Result<Swapped>&) {});
+                parts_.engine.swap(swap, [](const Result<store::cas::Swapped>&) {});
             }
             const std::string next = page->next;
             if (!next.empty()) tidy(std::move(prefix), std::move(is_old), next);
         }));
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::agreed

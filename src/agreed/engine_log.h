@@ -10,7 +10,7 @@
 #include "consensus/log_messages.h"
 #include "store/cas/document.h"
 
-namespace holdfast::core {
+namespace holdfast::agreed {
 
 /// A log that all fronts of an engine append to and read, as documents of that engine: `log/N`, each written once. The
 /// engine is durable, so there is no replication and no leader. A front that finds the next index taken uses the one
@@ -21,15 +21,15 @@ namespace holdfast::core {
 class EngineLog {
  public:
     /// Number of entries kept before a snapshot, for fronts that are behind.
-    static constexpr LogIndex kept_behind = 1000;
+    static constexpr consensus::LogIndex kept_behind = 1000;
 
     struct Parts {
-        Engine& engine;
-        std::function<WriteId()> next_write;
-        std::function<void(LogIndex index, const std::string& entry)> apply;
+        store::cas::Engine& engine;
+        std::function<store::cas::WriteId()> next_write;
+        std::function<void(consensus::LogIndex index, const std::string& entry)> apply;
         std::function<std::string()> take_snapshot;
         std::function<Result<void>(const std::string& snapshot)> install;
-        LogIndex entries_before_snapshot = 2000;
+        consensus::LogIndex entries_before_snapshot = 2000;
         std::size_t chunk_bytes = 256 * 1024;  ///< of a snapshot; no engine takes more at once
     };
     explicit EngineLog(Parts parts);
@@ -51,7 +51,7 @@ class EngineLog {
     /// for those that have applied fewer.
     void save();
 
-    LogIndex applied() const { return applied_; }
+    consensus::LogIndex applied() const { return applied_; }
 
  private:
     struct Mark;  ///< the contents of the document `snapshot`
@@ -72,7 +72,7 @@ class EngineLog {
 
     // ---- appending ----
     void append_next();
-    void on_swapped(WriteId write, const Result<Swapped>& swapped);
+    void on_swapped(store::cas::WriteId write, const Result<store::cas::Swapped>& swapped);
     void confirm();
     void finish(Result<void> outcome);
 
@@ -93,11 +93,11 @@ class EngineLog {
     }
 
     Parts parts_;
-    Document mark_;
+    store::cas::Document mark_;
     Instant now_;
     Instant look_at_ = Instant::max();
-    LogIndex applied_ = 0;
-    LogIndex saved_ = 0;  ///< the last index in the latest snapshot
+    consensus::LogIndex applied_ = 0;
+    consensus::LogIndex saved_ = 0;  ///< the last index in the latest snapshot
     bool looking_ = false, look_again_ = false;
     bool appending_now_ = false;
     bool saving_ = false;
@@ -106,4 +106,4 @@ class EngineLog {
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::agreed

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace holdfast {
+namespace holdfast::agreed {
 
 PolicyInForce::PolicyInForce(Parts parts)
     : local_(parts.local),
@@ -12,14 +12,14 @@ PolicyInForce::PolicyInForce(Parts parts)
       on_told_(std::move(parts.on_told)),
       behind_(agreed_.ttl_max != local_ttl_max_) {}
 
-void PolicyInForce::agree(core::Policy policy) {
+void PolicyInForce::agree(lease::Policy policy) {
     agreed_ = std::move(policy);
     behind_ = behind_ || agreed_.ttl_max != told_ttl_max_;
     tell();
 }
 
-core::Policy PolicyInForce::in_force() const {
-    core::Policy policy = agreed_;
+lease::Policy PolicyInForce::in_force() const {
+    lease::Policy policy = agreed_;
     policy.ttl_max = std::min(policy.ttl_max, local_ttl_max_);
     policy.ttl_default = std::min(policy.ttl_default, policy.ttl_max);
     policy.ttl_min = std::min(policy.ttl_min, policy.ttl_max);
@@ -58,4 +58,4 @@ Instant PolicyInForce::next_due() const {
     return behind_ && !telling_ ? not_before_ : Instant::max();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::agreed

@@ -5,7 +5,7 @@
 
 #include "store/durable.h"
 
-namespace holdfast {
+namespace holdfast::agreed {
 
 /// Derives the policy in force on this node from the policy that the nodes agreed on.
 ///
@@ -16,17 +16,17 @@ namespace holdfast {
 class PolicyInForce {
  public:
     struct Parts {
-        core::LocalDurable& local;
+        store::LocalDurable& local;
         Duration local_ttl_max;  ///< as stored in the local state
-        core::Policy agreed;
+        lease::Policy agreed;
         /// Called when a write to the local state has finished; with the error if it failed.
         std::function<void(const Result<void>& told)> on_told;
     };
     explicit PolicyInForce(Parts parts);
 
-    void agree(core::Policy policy);
-    const core::Policy& agreed() const { return agreed_; }
-    core::Policy in_force() const;
+    void agree(lease::Policy policy);
+    const lease::Policy& agreed() const { return agreed_; }
+    lease::Policy in_force() const;
     /// True if the two are the same.
     bool complete() const { return agreed_.ttl_max <= local_ttl_max_; }
 
@@ -39,10 +39,10 @@ class PolicyInForce {
     void tell();
     void told(Duration ttl_max, const Result<void>& outcome);
 
-    core::LocalDurable& local_;
+    store::LocalDurable& local_;
     Duration local_ttl_max_;
     Duration told_ttl_max_;  ///< the last value written
-    core::Policy agreed_;
+    lease::Policy agreed_;
     std::function<void(const Result<void>&)> on_told_;
     Instant now_{};
     Instant not_before_{};
@@ -50,4 +50,4 @@ class PolicyInForce {
     bool telling_ = false;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::agreed

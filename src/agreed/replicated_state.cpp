@@ -10,7 +10,7 @@
 #include "consensus/replicated_log.h"
 #include "election/candidate.h"
 
-namespace holdfast {
+namespace holdfast::agreed {
 
 std::vector<std::string> recorded_members(const std::vector<std::string>& members) {
     return members.size() == 1 ? std::vector<std::string>{"alone"} : members;
@@ -19,18 +19,18 @@ std::vector<std::string> recorded_members(const std::vector<std::string>& member
 std::vector<FoundingEntry> founding_entries(const Founding& founding, std::uint64_t policy_version,
                                             const std::function<std::uint64_t()>& next_id) {
     std::vector<FoundingEntry> entries;
-    const auto add = [&](const core::ClusterCommand& command) {
+    const auto add = [&](const ClusterCommand& command) {
         const std::uint64_t id = next_id();
-        entries.push_back({id, core::encode_command({id, std::nullopt}, command)});
+        entries.push_back({id, encode_command({id, std::nullopt}, command)});
     };
-    add(core::PolicyCommand{policy_version, core::Policy{}, founding.policy});
-    add(core::MembersCommand{founding.members});
+    add(PolicyCommand{policy_version, lease::Policy{}, founding.policy});
+    add(MembersCommand{founding.members});
     return entries;
 }
 
-core::LogWrite founding_alone(const Founding& founding, std::uint64_t first_id) {
-    core::LogWrite write;
-    write.promised = core::LogBallot{1, 0};
+consensus::LogWrite founding_alone(const Founding& founding, std::uint64_t first_id) {
+    consensus::LogWrite write;
+    write.promised = consensus::LogBallot{1, 0};
     for (FoundingEntry& entry : founding_entries(founding, 0, [&] { return first_id++; }))
         write.decrees.push_back({write.decrees.size() + 1, *write.promised, std::move(entry.value)});
     write.committed = write.decrees.size();
@@ -51,7 +51,7 @@ Error not_available(std::string why) {
 
 }  // namespace
 
-using core::LogIndex;
+using consensus::LogIndex;
 
 struct ReplicatedState::Impl {
     explicit Impl(Parts given);
@@ -62,10 +62,10 @@ struct ReplicatedState::Impl {
     }
 
     /// An answer of the disk may have changed the agreed state, so it is delivered afterwards.
-    class Disk final : public core::LogDisk {
+    class Disk final : public consensus::LogDisk {
      public:
         explicit Disk(Impl& impl) : impl_(impl) {}
-        void write(core::LogWrite write, Callback<Result<void>> done) override;
+        void write(consensus::LogWrite write, Callback<Result<void>> done) override;
 
      private:
         Impl& impl_;
@@ -75,14 +75,14 @@ struct ReplicatedState::Impl {
     std::optional<Error> refusal() const;
     void append(std::string entry, Callback<Result<void>> done);
     void stop();
-    void save_policy(const std::optional<core::AuditEntry>& audit, const core::Policy& policy,
+    void save_policy(const std::optional<store::AuditEntry>& audit, const lease::Policy& policy,
                      Callback<Result<void>> done);
 
     // ---- delivery of the agreed state to this node ----
     void deliver();
     void on_local_told(const Result<void>& told);
 
-    const core::ClusterState& state() const { return agreed.state(); }
+    const ClusterState& state() const { return agreed.state(); }
 
     // ---- the first entries of a cluster's log ----
     void found_if_needed();
@@ -95,14 +95,14 @@ struct ReplicatedState::Impl {
 
     std::vector<Callback<Result<void>>> until_complete;
 
-    core::AgreedState agreed;
+    AgreedState agreed;
     std::optional<PolicyInForce> policy;
     Disk disk{*this};
-    std::optional<core::ReplicatedLog> log;
+    std::optional<consensus::ReplicatedLog> log;
     std::size_t founding_under_way = 0;
 
-    core::Authority* authority = nullptr;
-    std::optional<core::Candidate> candidate;
+    authority::Authority* authority = nullptr;
+    std::optional<election::Candidate> candidate;
 };
 
 ReplicatedState::Impl::Impl(Parts given)
@@ -118,14 +118,15 @@ ReplicatedState::Impl::Impl(Parts given)
                   },
               .on_failure = [this](const Error& error) { report(error); },
               .first_id = Random(parts.seed).next()}) {
-    log.emplace(core::ReplicatedLog::Parts{
+    log.emplace(consensus::ReplicatedLog::Parts{
         .node = parts.node,
         .members = static_cast<std::uint8_t>(members.size()),
         .disk = disk,
         .found = std::move(parts.found),
         .seed = parts.seed,
         .entries_before_snapshot = parts.entries_before_snapshot,
-        .send = [this](core::NodeIndex to, core::LogMessage message) { parts.send(to, std::move(message)); },
+        .send = [this](store::quorum::NodeIndex to,
+                       consensus::LogMessage message) { parts.send(to, std::move(message)); },
         .apply =
             [this](LogIndex index, const std::string& value) {
                 agreed.apply(index, value);
@@ -157,7 +158,7 @@ Result<void> ReplicatedState::Impl::check() const {
                        "what it holds; give the member a directory of its own"};
 }
 
-void ReplicatedState::Impl::Disk::write(core::LogWrite write, Callback<Result<void>> done) {
+void ReplicatedState::Impl::Disk::write(consensus::LogWrite write, Callback<Result<void>> done) {
     impl_.parts.disk->write(std::move(write), [&impl = impl_, weak = std::weak_ptr(impl_.alive),
                                                done = std::move(done)](Result<void> outcome) mutable {
         if (weak.expired()) return;
@@ -194,7 +195,7 @@ void ReplicatedState::Impl::stop() {
     parts.disk->stop();
 }
 
-void ReplicatedState::Impl::save_policy(const std::optional<core::AuditEntry>& audit, const core::Policy& changed,
+void ReplicatedState::Impl::save_policy(const std::optional<store::AuditEntry>& audit, const lease::Policy& changed,
                                         Callback<Result<void>> done) {
     // The change was made from a policy whose TTLs differ from those agreed on.
     if (!policy->complete()) {
@@ -203,7 +204,7 @@ void ReplicatedState::Impl::save_policy(const std::optional<core::AuditEntry>& a
         });
         return;
     }
-    const core::PolicyCommand change{agreed.shown_version(), policy->agreed(), changed};
+    const PolicyCommand change{agreed.shown_version(), policy->agreed(), changed};
     agreed.submit_policy(audit, change, [this, done = std::move(done)](Result<void> saved) mutable {
         if (!saved || policy->complete()) return done(std::move(saved));
         until_complete.push_back(std::move(done));
@@ -252,36 +253,36 @@ ReplicatedState::~ReplicatedState() {
     stop();
 }
 
-core::Policy ReplicatedState::policy() const {
+lease::Policy ReplicatedState::policy() const {
     return impl_->policy->in_force();
 }
 
-std::vector<core::SavedAgent> ReplicatedState::agents() const {
-    std::vector<core::SavedAgent> agents;
+std::vector<store::SavedAgent> ReplicatedState::agents() const {
+    std::vector<store::SavedAgent> agents;
     for (const auto& [id, agent] : impl_->state().agents())
         agents.push_back(agent);
     return agents;
 }
 
-void ReplicatedState::use(core::Authority& authority) {
+void ReplicatedState::use(authority::Authority& authority) {
     impl_->authority = &authority;
     impl_->agreed.use(authority);
     if (impl_->members.size() == 1) return impl_->log->lead(impl_->log->ballot().term + 1);
-    impl_->candidate.emplace(core::Candidate::Parts{.authority = authority,
-                                                    .group = std::string(group),
-                                                    .id = id_of(impl_->parts.members[impl_->parts.node]),
-                                                    .ttl = impl_->parts.leader_ttl,
-                                                    .node = true,
-                                                    .on_lead =
-                                                        [impl = impl_.get()](core::Token term) {
-                                                            impl->log->lead(term);
-                                                            impl->deliver();
-                                                        },
-                                                    .on_cease =
-                                                        [impl = impl_.get()] {
-                                                            impl->log->follow(std::nullopt);
-                                                            impl->deliver();
-                                                        }});
+    impl_->candidate.emplace(election::Candidate::Parts{.authority = authority,
+                                                        .group = std::string(group),
+                                                        .id = id_of(impl_->parts.members[impl_->parts.node]),
+                                                        .ttl = impl_->parts.leader_ttl,
+                                                        .node = true,
+                                                        .on_lead =
+                                                            [impl = impl_.get()](lease::Token term) {
+                                                                impl->log->lead(term);
+                                                                impl->deliver();
+                                                            },
+                                                        .on_cease =
+                                                            [impl = impl_.get()] {
+                                                                impl->log->follow(std::nullopt);
+                                                                impl->deliver();
+                                                            }});
 }
 
 void ReplicatedState::advance(Instant now) {
@@ -300,33 +301,33 @@ Instant ReplicatedState::next_due() const {
     return due;
 }
 
-void ReplicatedState::receive(core::NodeIndex from, const core::LogMessage& message) {
+void ReplicatedState::receive(store::quorum::NodeIndex from, const consensus::LogMessage& message) {
     if (impl_->stopped) return;
     impl_->log->receive(from, message);
     impl_->found_if_needed();
     impl_->deliver();
 }
 
-void ReplicatedState::on_peer(core::NodeIndex node, bool reachable) {
+void ReplicatedState::on_peer(store::quorum::NodeIndex node, bool reachable) {
     // Changes are then refused at once instead of after a timeout. The leader is known again as soon as it is heard
     // from.
     if (!reachable && node != impl_->parts.node && impl_->log->leader() == node) impl_->log->follow(std::nullopt);
 }
 
-void ReplicatedState::reserve_tokens(core::Token ceiling, Callback<Result<void>> done) {
+void ReplicatedState::reserve_tokens(lease::Token ceiling, Callback<Result<void>> done) {
     impl_->parts.local.reserve_tokens(ceiling, std::move(done));
 }
 
-void ReplicatedState::save_policy(const core::Policy& policy, Callback<Result<void>> done) {
+void ReplicatedState::save_policy(const lease::Policy& policy, Callback<Result<void>> done) {
     impl_->save_policy(std::nullopt, policy, std::move(done));
 }
 
-void ReplicatedState::save_policy_by(const core::AuditEntry& audit, const core::Policy& policy,
+void ReplicatedState::save_policy_by(const store::AuditEntry& audit, const lease::Policy& policy,
                                      Callback<Result<void>> done) {
     impl_->save_policy(audit, policy, std::move(done));
 }
 
-void ReplicatedState::save_agent(const core::SavedAgent& agent, Callback<Result<void>> done) {
+void ReplicatedState::save_agent(const store::SavedAgent& agent, Callback<Result<void>> done) {
     impl_->agreed.save_agent(agent, std::move(done));
 }
 
@@ -334,15 +335,16 @@ void ReplicatedState::forget_agent(std::string_view id, Callback<Result<void>> d
     impl_->agreed.forget_agent(std::nullopt, std::string(id), std::move(done));
 }
 
-void ReplicatedState::forget_agent_by(const core::AuditEntry& audit, std::string_view id, Callback<Result<void>> done) {
+void ReplicatedState::forget_agent_by(const store::AuditEntry& audit, std::string_view id,
+                                      Callback<Result<void>> done) {
     impl_->agreed.forget_agent(audit, std::string(id), std::move(done));
 }
 
-void ReplicatedState::note(const core::AuditEntry& audit) {
+void ReplicatedState::note(const store::AuditEntry& audit) {
     impl_->agreed.note(audit);
 }
 
-core::AuditPage ReplicatedState::audit(std::uint64_t after, std::size_t limit) const {
+store::AuditPage ReplicatedState::audit(std::uint64_t after, std::size_t limit) const {
     return impl_->state().audit(after, limit);
 }
 
@@ -351,7 +353,7 @@ ReplicatedState::Status ReplicatedState::status() const {
             impl_->log->ballot()};
 }
 
-const core::ClusterState& ReplicatedState::agreed() const {
+const ClusterState& ReplicatedState::agreed() const {
     return impl_->state();
 }
 
@@ -363,4 +365,4 @@ void ReplicatedState::stop() {
     impl_->stop();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::agreed

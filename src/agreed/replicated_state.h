@@ -10,16 +10,16 @@
 #include "consensus/log_messages.h"
 #include "store/durable.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 class Authority;
-}  // namespace holdfast::core
+}
 
-namespace holdfast {
+namespace holdfast::agreed {
 
 /// The first entries of a log: the initial policy, and last the members. A log without members is not founded: founding
 /// is then repeated, with the same effect.
 struct Founding {
-    const core::Policy& policy;
+    const lease::Policy& policy;
     const std::vector<std::string>& members;
 };
 struct FoundingEntry {
@@ -34,7 +34,7 @@ std::vector<FoundingEntry> founding_entries(const Founding& founding, std::uint6
 
 /// Founds the log of a single node before any change can be made, in one write: whole or not at all. `first_id` is the
 /// first id of its commands.
-core::LogWrite founding_alone(const Founding& founding, std::uint64_t first_id);
+consensus::LogWrite founding_alone(const Founding& founding, std::uint64_t first_id);
 
 /// The state that every node of a cluster agrees on, through the replicated log (L3): policy with its bans (R7), agents
 /// (G5) and the audit of admin actions. A single node is a cluster of one: it leads from the start, and an entry on its
@@ -53,20 +53,22 @@ core::LogWrite founding_alone(const Founding& founding, std::uint64_t first_id);
 ///
 /// Pure like the log itself: time, messages and the disk are passed in. A server keeps it in a file
 /// (replicated_file.h).
-class ReplicatedState final : public core::Durable {
+class ReplicatedState final : public store::Durable {
  public:
     struct Parts {
-        core::NodeIndex node = 0;
+        store::quorum::NodeIndex node = 0;
         std::vector<std::string> members;  ///< each `id=host:port`, in the same order on all nodes; may be only one
-        core::LocalDurable& local;
-        Duration local_ttl_max = core::Policy{}.ttl_max;  ///< as stored in the local state, so in force already
-        core::Policy first_policy = {};                   ///< founds an empty log
-        std::unique_ptr<core::LogDisk> disk = nullptr;    ///< of the log
-        core::LogFound found = {};  ///< its contents; for a single node, those made by founding_alone()
-        std::function<void(core::NodeIndex to, core::LogMessage message)> send = {};  ///< must not call back
+        store::LocalDurable& local;
+        Duration local_ttl_max = lease::Policy{}.ttl_max;    ///< as stored in the local state, so in force already
+        lease::Policy first_policy = {};                     ///< founds an empty log
+        std::unique_ptr<consensus::LogDisk> disk = nullptr;  ///< of the log
+        consensus::LogFound found = {};  ///< its contents; for a single node, those made by founding_alone()
+        std::function<void(store::quorum::NodeIndex to, consensus::LogMessage message)> send =
+            {};  ///< must not call back
         std::function<void(const Error&)> on_failure = {};
         std::function<void()> on_written = {};  ///< the log's disk has completed a write
-        std::function<void(core::LogIndex index, const std::string& entry)> on_applied = {};  ///< must not call back
+        std::function<void(consensus::LogIndex index, const std::string& entry)> on_applied =
+            {};  ///< must not call back
         std::size_t entries_before_snapshot = 1000;
         Duration leader_ttl = 10s;  ///< of the lease `leader:log`; at most the longest TTL of this cluster
         std::uint64_t seed = 0;     ///< different in every incarnation
@@ -78,38 +80,38 @@ class ReplicatedState final : public core::Durable {
     /// For the start of the authority. After use() the authority is notified of all changes, and this node is a
     /// candidate for leadership from the first advance() on. REQUIRES: stop() is called before the authority is
     /// destroyed.
-    core::Policy policy() const;
-    std::vector<core::SavedAgent> agents() const;
-    void use(core::Authority& authority);
+    lease::Policy policy() const;
+    std::vector<store::SavedAgent> agents() const;
+    void use(authority::Authority& authority);
 
     /// Sets the time. Call it before every other call and whenever next_due() is reached, after setting the authority's
     /// time.
     void advance(Instant now);
     Instant next_due() const;
-    void receive(core::NodeIndex from, const core::LogMessage& message);
+    void receive(store::quorum::NodeIndex from, const consensus::LogMessage& message);
     /// A peer has become reachable or unreachable.
-    void on_peer(core::NodeIndex node, bool reachable);
+    void on_peer(store::quorum::NodeIndex node, bool reachable);
 
-    void reserve_tokens(core::Token ceiling, Callback<Result<void>> done) override;
-    void save_policy(const core::Policy& policy, Callback<Result<void>> done) override;
-    void save_agent(const core::SavedAgent& agent, Callback<Result<void>> done) override;
+    void reserve_tokens(lease::Token ceiling, Callback<Result<void>> done) override;
+    void save_policy(const lease::Policy& policy, Callback<Result<void>> done) override;
+    void save_agent(const store::SavedAgent& agent, Callback<Result<void>> done) override;
     void forget_agent(std::string_view id, Callback<Result<void>> done) override;
-    void save_policy_by(const core::AuditEntry& audit, const core::Policy& policy,
+    void save_policy_by(const store::AuditEntry& audit, const lease::Policy& policy,
                         Callback<Result<void>> done) override;
-    void forget_agent_by(const core::AuditEntry& audit, std::string_view id, Callback<Result<void>> done) override;
-    void note(const core::AuditEntry& audit) override;
-    core::AuditPage audit(std::uint64_t after, std::size_t limit) const override;
+    void forget_agent_by(const store::AuditEntry& audit, std::string_view id, Callback<Result<void>> done) override;
+    void note(const store::AuditEntry& audit) override;
+    store::AuditPage audit(std::uint64_t after, std::size_t limit) const override;
 
     struct Status {
-        core::LogIndex committed = 0;
-        core::LogIndex applied = 0;
+        consensus::LogIndex committed = 0;
+        consensus::LogIndex applied = 0;
         bool leads = false;
-        std::optional<core::NodeIndex> leader;  ///< this node itself, or the last known leader
-        core::LogBallot ballot;                 ///< under which it leads or follows
+        std::optional<store::quorum::NodeIndex> leader;  ///< this node itself, or the last known leader
+        consensus::LogBallot ballot;                     ///< under which it leads or follows
     };
     Status status() const;
     /// The state after the entries up to status().applied.
-    const core::ClusterState& agreed() const;
+    const ClusterState& agreed() const;
 
     /// Waits until all requested writes have finished and their answers are posted.
     void drain();
@@ -123,4 +125,4 @@ class ReplicatedState final : public core::Durable {
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::agreed

@@ -10,7 +10,7 @@
 #include "authority/acquisitions.h"
 #include "authority/kept_request.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 
 /// Like std::optional, for rarely used members: takes only the size of a pointer when empty.
 template <class T>
@@ -35,7 +35,7 @@ struct Acquisitions::Attempt {
     Instant began_at;
     std::vector<std::size_t> order;  // indices of the intents, sorted by resource name
     std::vector<HeldLease> held;     // the leases taken so far, by intent
-    ConflictReport standing;         // the conflicts found
+    lease::ConflictReport standing;  // the conflicts found
     std::size_t missing = 0;         // outstanding answers of a parallel step, plus one until all are sent
     Callback<> then;                 // runs when all have arrived
     Rare<Refused> failure;           // a failure of one of them
@@ -47,7 +47,7 @@ struct Acquisitions::Attempt {
         std::sort(order.begin(), order.end(),
                   [&](std::size_t a, std::size_t b) { return intents[a].resource < intents[b].resource; });
     }
-    const Intent& intent(std::size_t step) const { return asked.intents[order[step]]; }
+    const lease::Intent& intent(std::size_t step) const { return asked.intents[order[step]]; }
     Steps all() const { return {0, order.size()}; }
     /// True if the first `steps` intents in `order` were taken.
     bool holds(std::size_t steps) const {
@@ -62,7 +62,7 @@ struct Acquisitions::Request {
     std::uint64_t id = 0;
     std::unique_ptr<Attempt> attempt;  // present until it is queued, and whenever it retries or leaves the queues
     KeptRequest kept;                  // while it is in the queues
-    Priority priority = 0;             // an agent's is fixed on arrival (G5), a plain request's once queued: stands()
+    lease::Priority priority = 0;      // an agent's is fixed on arrival (G5), a plain request's once queued: stands()
     std::uint64_t takes_over = 0;      // its entry in the queues from before it moved to this node (G6)
     Callback<AcquireAnswer> reply;
     std::function<bool()> reachable;
@@ -78,16 +78,16 @@ struct Acquisitions::Request {
     bool is_left() const { return wait_until && reachable && !reachable(); }
 
     /// Adds the conflicts found at one of its resources.
-    void stands(std::size_t step, ConflictReport found) {
-        for (Conflict& conflict : found.conflicts)
+    void stands(std::size_t step, lease::ConflictReport found) {
+        for (lease::Conflict& conflict : found.conflicts)
             if (conflict.resource.empty()) conflict.resource = attempt->intent(step).resource;
         // It queues behind the waiters it found, even if their node's clock is ahead of this one's (T1).
-        if (!agent && !wait_until && found.last_plain >= priority) priority = later_than(found.last_plain);
+        if (!agent && !wait_until && found.last_plain >= priority) priority = lease::later_than(found.last_plain);
         attempt->standing.add(std::move(found));
     }
 
-    Claim claim(std::size_t step, Token token = 0) const {
-        Claim claim = claim_on(attempt->intent(step), attempt->asked);
+    lease::Claim claim(std::size_t step, lease::Token token = 0) const {
+        lease::Claim claim = claim_on(attempt->intent(step), attempt->asked);
         claim.ttl = attempt->terms.ttl;
         claim.hold_max = attempt->terms.hold_max;
         claim.ttl_min = attempt->terms.ttl_min;
@@ -95,7 +95,7 @@ struct Acquisitions::Request {
         return claim;
     }
     /// Without the terms of a grant: enough to find conflicts.
-    Claim claim_on(const Intent& intent, const AcquireRequest& asked) const {
+    lease::Claim claim_on(const lease::Intent& intent, const AcquireRequest& asked) const {
         return {.holder = asked.holder,
                 .session = asked.session,
                 .reason = asked.reason,
@@ -122,10 +122,10 @@ void Acquisitions::at_steps(const RequestPtr& request, Steps steps, const Ask& a
 }
 
 /// The answer to a request that was not granted.
-inline AcquireBusy busy_answer(Code code, ConflictReport standing) {
+inline AcquireBusy busy_answer(Code code, lease::ConflictReport standing) {
     AcquireBusy busy{code, {}, standing.ahead + 1, standing.free_in};
     busy.conflicts.reserve(standing.conflicts.size());
-    for (Conflict& conflict : standing.conflicts) {
+    for (lease::Conflict& conflict : standing.conflicts) {
         // If only waiters conflict, no lease determines free_in; use the waiters' deadlines.
         if (standing.free_in == Duration::zero()) busy.retry_in = std::max(busy.retry_in, conflict.expires_in);
         std::string resource = conflict.resource;
@@ -134,4 +134,4 @@ inline AcquireBusy busy_answer(Code code, ConflictReport standing) {
     return busy;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

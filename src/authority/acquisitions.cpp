@@ -7,13 +7,13 @@
 #include "authority/store_call.h"
 #include "lease/skew_margin.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 
 namespace {
 
-bool is_queued(const Record& record, std::uint64_t request) {
+bool is_queued(const lease::Record& record, std::uint64_t request) {
     return std::any_of(record.waiters.begin(), record.waiters.end(),
-                       [&](const Waiter& waiter) { return waiter.id == request; });
+                       [&](const lease::Waiter& waiter) { return waiter.id == request; });
 }
 
 }  // namespace
@@ -87,17 +87,17 @@ void Acquisitions::tell_again(const std::shared_ptr<Retelling>& retelling, std::
     HeldLease& held = granted->leases[i];
     apply_rule(
         *store_, held.resource,
-        [&held](Record& record, Instant now) {
-            const Verified verified = verify(record, held.lease.token, now);
+        [&held](lease::Record& record, Instant now) {
+            const lease::Verified verified = verify(record, held.lease.token, now);
             if (verified.lease) {
                 held.lease = *verified.lease;
-                held.timeline = timeline_of(held.lease, now);
+                held.timeline = lease::timeline_of(held.lease, now);
             }
             return Ruling{verified.state};
         },
-        [this, retelling, i](const Result<LeaseState>& state) {
+        [this, retelling, i](const Result<lease::LeaseState>& state) {
             if (!state) return retelling->reply(storage_failure(state.error()));
-            if (*state != LeaseState::active) return retelling->reply(Refused{code_for(*state), {}, {}});
+            if (*state != lease::LeaseState::active) return retelling->reply(Refused{code_for(*state), {}, {}});
             tell_again(retelling, i + 1);
         });
 }
@@ -140,8 +140,8 @@ void Acquisitions::count(const RequestPtr& request) {
                                                  "(leases_per_holder_max); ask for fewer",
                                                  asked, most),
                                      {}});
-    store_->leases_of(request->attempt->asked.holder, Store::Which::active, most,
-                      [this, request, most](const Result<std::vector<LeaseName>>& held) {
+    store_->leases_of(request->attempt->asked.holder, store::Store::Which::active, most,
+                      [this, request, most](const Result<std::vector<lease::LeaseName>>& held) {
                           if (!held) return fail(request, storage_failure(held.error()));
                           if (held->size() + request->attempt->order.size() > most)
                               return fail(request, Refused{Code::over_quota, {}, {}});
@@ -174,10 +174,10 @@ void Acquisitions::look(const RequestPtr& request) {
 void Acquisitions::look_at(const RequestPtr& request, std::size_t step) {
     apply_rule(
         *store_, request->attempt->intent(step).resource,
-        [request, step](Record& record, const Neighbours& neighbours, Instant now) {
-            return Ruling{standing_of(record, neighbours, request->claim(step), now)};
+        [request, step](lease::Record& record, const lease::Neighbours& neighbours, Instant now) {
+            return Ruling{lease::standing_of(record, neighbours, request->claim(step), now)};
         },
-        [this, request, step](Result<ConflictReport> found) {
+        [this, request, step](Result<lease::ConflictReport> found) {
             if (found)
                 request->stands(step, std::move(*found));
             else
@@ -222,39 +222,40 @@ void Acquisitions::take_at(const RequestPtr& request, std::size_t step) {
     const auto outranked = request->agent ? std::make_shared<std::vector<std::uint64_t>>() : nullptr;
     apply_rule(
         *store_, request->attempt->intent(step).resource,
-        [request, step, token, outranked](Record& record, const Neighbours& neighbours, Instant now) {
-            const Claim claim = request->claim(step, *token);
+        [request, step, token, outranked](lease::Record& record, const lease::Neighbours& neighbours, Instant now) {
+            const lease::Claim claim = request->claim(step, *token);
             Ruling ruling{acquire(record, neighbours, claim, now)};
-            if (const auto* granted = std::get_if<Granted>(&ruling.verdict)) {
-                request->attempt->held[request->attempt->order[step]].timeline = timeline_of(granted->lease, now);
-                ruling.effect = Effect::changed;
-                if (outranked) *outranked = outranked_by(record, neighbours, claim);
+            if (const auto* granted = std::get_if<lease::Granted>(&ruling.verdict)) {
+                request->attempt->held[request->attempt->order[step]].timeline =
+                    lease::timeline_of(granted->lease, now);
+                ruling.effect = store::Effect::changed;
+                if (outranked) *outranked = lease::outranked_by(record, neighbours, claim);
             } else if (request->wait_until && !is_queued(record, request->id)) {
                 // An earlier try of the store that did not take effect had granted the claim and so removed it from the
                 // queue.
-                enqueue(record, claim, *request->wait_until);
-                ruling.effect = Effect::changed;
+                lease::enqueue(record, claim, *request->wait_until);
+                ruling.effect = store::Effect::changed;
             }
             return ruling;
         },
-        [this, request, step, outranked](Result<AcquireVerdict> verdict) {
+        [this, request, step, outranked](Result<lease::AcquireVerdict> verdict) {
             if (outranked) judge_again(*outranked);
             taken(request, step, std::move(verdict));
             arrived(request);
         });
 }
 
-void Acquisitions::taken(const RequestPtr& request, std::size_t step, Result<AcquireVerdict> verdict) {
+void Acquisitions::taken(const RequestPtr& request, std::size_t step, Result<lease::AcquireVerdict> verdict) {
     if (!verdict) {
         request->ending = storage_failure(verdict.error());
-    } else if (auto* granted = std::get_if<Granted>(&*verdict)) {
-        for (const Lease& lease : granted->superseded)
+    } else if (auto* granted = std::get_if<lease::Granted>(&*verdict)) {
+        for (const lease::Lease& lease : granted->superseded)
             parts_.events.publish_own(EventKind::released, request->attempt->intent(step).resource, lease, now_);
         request->attempt->held[request->attempt->order[step]].lease = std::move(granted->lease);
-    } else if (auto* busy = std::get_if<Busy>(&*verdict)) {
+    } else if (auto* busy = std::get_if<lease::Busy>(&*verdict)) {
         request->stands(step, std::move(busy->standing));
     } else {
-        request->ending = Refused{std::get<Rejected>(*verdict).code, {}, {}};
+        request->ending = Refused{std::get<lease::Rejected>(*verdict).code, {}, {}};
     }
 }
 
@@ -263,14 +264,14 @@ void Acquisitions::give_back(const RequestPtr& request) {
     at_steps(
         request, request->attempt->all(),
         [this, request](std::size_t step) {
-            const Token token = request->attempt->held[request->attempt->order[step]].lease.token;
+            const lease::Token token = request->attempt->held[request->attempt->order[step]].lease.token;
             if (token == 0) return arrived(request);
             apply_rule(
                 *store_, request->attempt->intent(step).resource,
-                [request, step, token](Record& record, Instant) {
-                    roll_back(record, token);
-                    if (request->wait_until) enqueue(record, request->claim(step), *request->wait_until);
-                    return Ruling{true, Effect::freed};
+                [request, step, token](lease::Record& record, Instant) {
+                    lease::roll_back(record, token);
+                    if (request->wait_until) lease::enqueue(record, request->claim(step), *request->wait_until);
+                    return Ruling{true, store::Effect::freed};
                 },
                 [this, request](const Result<bool>&) { arrived(request); });
         },
@@ -279,7 +280,7 @@ void Acquisitions::give_back(const RequestPtr& request) {
 
 void Acquisitions::grant(const RequestPtr& request) {
     // No store started a TTL before the attempt began.
-    const Duration waited = surely_waited(request->attempt->began_at - request->received_at, parts_.rho);
+    const Duration waited = lease::surely_waited(request->attempt->began_at - request->received_at, parts_.rho);
     AcquireGranted granted{std::move(request->attempt->held), request->attempt->terms.ttl_cut, waited};
     for (std::size_t i = 0; i < granted.leases.size(); ++i) {
         HeldLease& held = granted.leases[i];
@@ -294,4 +295,4 @@ void Acquisitions::grant(const RequestPtr& request) {
     nudge(holder);  // its other requests may no longer be allowed to wait, or may no longer need to
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

@@ -22,7 +22,7 @@
 #include "base/random.h"
 #include "store/store.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 
 /// Processes acquire requests from arrival to answer: all or nothing over several records (G1), with waiting (G6).
 ///
@@ -37,7 +37,7 @@ class Acquisitions {
         Events& events;
         Agents& agents;
         Admission& admission;
-        std::function<Priority()> arrival;  ///< the priority of a plain request: the current time as a timestamp
+        std::function<lease::Priority()> arrival;  ///< the priority of a plain request: the current time as a timestamp
         std::uint64_t first_request = 1;
         std::uint64_t seed = 0;  ///< for the names of sessions that belong to one request
         double rho = 0;          ///< the largest error of a clock's rate
@@ -45,7 +45,7 @@ class Acquisitions {
     explicit Acquisitions(Parts parts);
     ~Acquisitions();
 
-    void use(Store& store) { store_ = &store; }
+    void use(store::Store& store) { store_ = &store; }
 
     /// Returns the ticket for cancel(), or 0 if it was answered already.
     std::uint64_t start(AcquireRequest asked, Callback<AcquireAnswer> reply, Instant now);
@@ -106,7 +106,7 @@ class Acquisitions {
     void take(const RequestPtr& request);
     void take_steps(const RequestPtr& request, Steps steps);
     void take_at(const RequestPtr& request, std::size_t step);
-    void taken(const RequestPtr& request, std::size_t step, Result<AcquireVerdict> verdict);
+    void taken(const RequestPtr& request, std::size_t step, Result<lease::AcquireVerdict> verdict);
     void give_back(const RequestPtr& request);
     void queue(const RequestPtr& request);
     void leave(const RequestPtr& request, AcquireAnswer answer);
@@ -138,7 +138,7 @@ class Acquisitions {
     };
 
     Parts parts_;
-    Store* store_ = nullptr;
+    store::Store* store_ = nullptr;
     Idempotency idempotency_;
     Instant now_;
     std::uint64_t next_id_;
@@ -155,4 +155,4 @@ class Acquisitions {
     std::uint64_t refused_for_memory_ = 0;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

@@ -5,10 +5,10 @@
 #include "lease/ip_prefix.h"
 #include "lease/manifest.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
-std::string text_of(const LeaseName& name) {
+std::string text_of(const lease::LeaseName& name) {
     return fmt::format("{} (token {})", name.resource, name.token);
 }
 
@@ -29,28 +29,29 @@ std::string text_of(const PolicyChange& change) {
     add_duration("idle_max", change.idle_max);
     if (change.reject_above_max) add("reject_above_max", *change.reject_above_max ? "true" : "false");
     if (change.leases_per_holder_max) add("leases_per_holder_max", std::to_string(*change.leases_per_holder_max));
-    if (change.approval) add("approval", *change.approval == Approval::manual ? "manual" : "auto");
+    if (change.approval) add("approval", *change.approval == lease::Approval::manual ? "manual" : "auto");
     if (change.name_pattern) add("name_pattern", *change.name_pattern);
     return text;
 }
 
 }  // namespace
 
-void Authority::revoke(LeaseName name, Callback<Answer<Lease>> reply, const Caller& by) {
-    const Owner owner = owner_of(name.resource);
-    if (owner != Owner::nobody) return reply(refused_by(owner));
-    const auto revoked = std::make_shared<const LeaseName>(std::move(name));
+void Authority::revoke(lease::LeaseName name, Callback<Answer<lease::Lease>> reply, const Caller& by) {
+    const lease::Owner owner = lease::owner_of(name.resource);
+    if (owner != lease::Owner::nobody) return reply(refused_by(owner));
+    const auto revoked = std::make_shared<const lease::LeaseName>(std::move(name));
     apply_rule(
         *impl_->store, revoked->resource,
-        [revoked](Record& record, Instant now) {
-            Ruling ruling{core::revoke(record, revoked->token, now)};
-            if (std::holds_alternative<Lease>(ruling.verdict)) ruling.effect = Effect::freed;
+        [revoked](lease::Record& record, Instant now) {
+            Ruling ruling{lease::revoke(record, revoked->token, now)};
+            if (std::holds_alternative<lease::Lease>(ruling.verdict)) ruling.effect = store::Effect::freed;
             return ruling;
         },
-        [this, revoked, by, reply = std::move(reply)](Result<std::variant<Lease, Rejected>> verdict) mutable {
+        [this, revoked, by,
+         reply = std::move(reply)](Result<std::variant<lease::Lease, lease::Rejected>> verdict) mutable {
             if (!verdict) return reply(storage_failure(verdict.error()));
-            if (const auto* rejected = std::get_if<Rejected>(&*verdict)) return reply(refused(rejected->code));
-            Lease& lease = std::get<Lease>(*verdict);
+            if (const auto* rejected = std::get_if<lease::Rejected>(&*verdict)) return reply(refused(rejected->code));
+            lease::Lease& lease = std::get<lease::Lease>(*verdict);
             impl_->events.publish_own(EventKind::revoked, revoked->resource, lease, impl_->now);
             impl_->durable.note(impl_->audited(by, fmt::format("revoke {} of {}", text_of(*revoked), lease.holder)));
             reply(std::move(lease));
@@ -58,19 +59,21 @@ void Authority::revoke(LeaseName name, Callback<Answer<Lease>> reply, const Call
     impl_->settle_accounts();
 }
 
-void Authority::bar(LeaseName name, Callback<Answer<HeldLease>> reply, const Caller& by) {
+void Authority::bar(lease::LeaseName name, Callback<Answer<HeldLease>> reply, const Caller& by) {
     // The publisher of a service would register the name again as soon as the lease has expired (D5).
-    if (const Owner owner = owner_of(name.resource); owner == Owner::directory) return reply(refused_by(owner));
-    const auto barred = std::make_shared<const LeaseName>(std::move(name));
+    if (const lease::Owner owner = lease::owner_of(name.resource); owner == lease::Owner::directory)
+        return reply(refused_by(owner));
+    const auto barred = std::make_shared<const lease::LeaseName>(std::move(name));
     apply_rule(
         *impl_->store, barred->resource,
-        [barred](Record& record, Instant now) {
-            auto verdict = core::bar(record, barred->token, now);
-            if (const auto* rejected = std::get_if<Rejected>(&verdict))
+        [barred](lease::Record& record, Instant now) {
+            auto verdict = lease::bar(record, barred->token, now);
+            if (const auto* rejected = std::get_if<lease::Rejected>(&verdict))
                 return Ruling<Answer<HeldLease>>{refused(rejected->code)};
-            Lease& lease = std::get<Lease>(verdict);
-            const Timeline timeline = timeline_of(lease, now);
-            return Ruling<Answer<HeldLease>>{HeldLease{barred->resource, std::move(lease), timeline}, Effect::changed};
+            lease::Lease& lease = std::get<lease::Lease>(verdict);
+            const lease::Timeline timeline = lease::timeline_of(lease, now);
+            return Ruling<Answer<HeldLease>>{HeldLease{barred->resource, std::move(lease), timeline},
+                                             store::Effect::changed};
         },
         [this, barred, by, reply = std::move(reply)](Result<Answer<HeldLease>> answer) mutable {
             if (!answer) return reply(storage_failure(answer.error()));
@@ -82,23 +85,23 @@ void Authority::bar(LeaseName name, Callback<Answer<HeldLease>> reply, const Cal
     impl_->settle_accounts();
 }
 
-const Policy& Authority::policy() const {
+const lease::Policy& Authority::policy() const {
     return impl_->policy();
 }
 
-AuditPage Authority::audit(std::uint64_t after, std::size_t limit) const {
+store::AuditPage Authority::audit(std::uint64_t after, std::size_t limit) const {
     return impl_->durable.audit(after, limit);
 }
 
-void Authority::take_policy(Policy policy) {
+void Authority::take_policy(lease::Policy policy) {
     impl_->book.take(std::move(policy));
     impl_->settle_accounts();
 }
 
-void Authority::change_policy(const PolicyChange& change, Callback<Answer<Policy>> reply, const Caller& by) {
+void Authority::change_policy(const PolicyChange& change, Callback<Answer<lease::Policy>> reply, const Caller& by) {
     impl_->book.change(
         impl_->audited(by, text_of(change)),
-        [change](Policy& policy) -> Result<void> {
+        [change](lease::Policy& policy) -> Result<void> {
             policy.ttl_min = change.ttl_min.value_or(policy.ttl_min);
             policy.ttl_max = change.ttl_max.value_or(policy.ttl_max);
             policy.ttl_default = change.ttl_default.value_or(policy.ttl_default);
@@ -109,7 +112,7 @@ void Authority::change_policy(const PolicyChange& change, Callback<Answer<Policy
             policy.reject_above_max = change.reject_above_max.value_or(policy.reject_above_max);
             policy.approval = change.approval.value_or(policy.approval);
             if (!change.name_pattern) return {};
-            auto pattern = NamePattern::compile(*change.name_pattern);
+            auto pattern = lease::NamePattern::compile(*change.name_pattern);
             if (!pattern) return pattern.error();
             policy.name_pattern = std::move(*pattern);
             return {};
@@ -117,31 +120,31 @@ void Authority::change_policy(const PolicyChange& change, Callback<Answer<Policy
         std::move(reply));
 }
 
-void Authority::ban(std::string holder, Ban ban, Callback<Answer<Ban>> reply, const Caller& by) {
-    holder = ban_name(std::move(holder));
+void Authority::ban(std::string holder, lease::Ban ban, Callback<Answer<lease::Ban>> reply, const Caller& by) {
+    holder = lease::ban_name(std::move(holder));
     auto audit = impl_->audited(by, fmt::format("ban {}{}", holder, ban.reason.empty() ? "" : ": " + ban.reason));
     impl_->book.change(
         std::move(audit),
-        [holder = std::move(holder), ban](Policy& policy) -> Result<void> {
+        [holder = std::move(holder), ban](lease::Policy& policy) -> Result<void> {
             policy.bans[holder] = ban;
             return {};
         },
-        [ban, reply = std::move(reply)](const Answer<Policy>& changed) mutable {
+        [ban, reply = std::move(reply)](const Answer<lease::Policy>& changed) mutable {
             if (const auto* refusal = std::get_if<Refused>(&changed)) return reply(*refusal);
             reply(std::move(ban));
         });
 }
 
 void Authority::unban(const std::string& banned, Callback<Answer<bool>> reply, const Caller& by) {
-    const std::string holder = ban_name(banned);
+    const std::string holder = lease::ban_name(banned);
     const auto was_banned = std::make_shared<bool>(false);
     impl_->book.change(
         impl_->audited(by, "unban " + holder),
-        [holder, was_banned](Policy& policy) -> Result<void> {
+        [holder, was_banned](lease::Policy& policy) -> Result<void> {
             *was_banned = policy.bans.erase(holder) > 0;
             return {};
         },
-        [was_banned, reply = std::move(reply)](const Answer<Policy>& changed) mutable {
+        [was_banned, reply = std::move(reply)](const Answer<lease::Policy>& changed) mutable {
             if (const auto* refusal = std::get_if<Refused>(&changed)) return reply(*refusal);
             reply(*was_banned);
         });
@@ -152,65 +155,66 @@ void Authority::approve(std::string identity, Callback<Answer<bool>> reply, cons
     auto audit = impl_->audited(by, "approve " + identity);
     impl_->book.change(
         std::move(audit),
-        [identity = std::move(identity), is_new](Policy& policy) -> Result<void> {
+        [identity = std::move(identity), is_new](lease::Policy& policy) -> Result<void> {
             *is_new = policy.approved.insert(identity).second;
             return {};
         },
-        [is_new, reply = std::move(reply)](const Answer<Policy>& changed) mutable {
+        [is_new, reply = std::move(reply)](const Answer<lease::Policy>& changed) mutable {
             if (const auto* refusal = std::get_if<Refused>(&changed)) return reply(*refusal);
             reply(*is_new);
         });
 }
 
-void Authority::deny(std::string identity, Ban ban, Callback<Answer<Ban>> reply, const Caller& by) {
+void Authority::deny(std::string identity, lease::Ban ban, Callback<Answer<lease::Ban>> reply, const Caller& by) {
     auto audit = impl_->audited(by, "deny " + identity);
     impl_->book.change(
         std::move(audit),
-        [identity = std::move(identity), ban](Policy& policy) -> Result<void> {
+        [identity = std::move(identity), ban](lease::Policy& policy) -> Result<void> {
             policy.approved.erase(identity);
             policy.bans[identity] = ban;
             return {};
         },
-        [ban, reply = std::move(reply)](const Answer<Policy>& changed) mutable {
+        [ban, reply = std::move(reply)](const Answer<lease::Policy>& changed) mutable {
             if (const auto* refusal = std::get_if<Refused>(&changed)) return reply(*refusal);
             reply(std::move(ban));
         });
 }
 
-void Authority::put_name_rule(NameRuleKey about, NameRule rule, Callback<Answer<NameRule>> reply, const Caller& by) {
-    const bool reserved = rule.kind == NameRule::Kind::reserved;
+void Authority::put_name_rule(lease::NameRuleKey about, lease::NameRule rule, Callback<Answer<lease::NameRule>> reply,
+                              const Caller& by) {
+    const bool reserved = rule.kind == lease::NameRule::Kind::reserved;
     const std::string whom = about.identity.empty() ? "everybody" : about.identity;
     auto audit =
         impl_->audited(by, fmt::format("{} the service name {} {} {}{}{}", reserved ? "reserve" : "deny", about.name,
                                        reserved ? "for" : "to", whom, rule.reason.empty() ? "" : ": ", rule.reason));
     impl_->book.change(
         std::move(audit),
-        [about = std::move(about), rule](Policy& policy) -> Result<void> {
+        [about = std::move(about), rule](lease::Policy& policy) -> Result<void> {
             policy.name_rules.insert_or_assign(about, rule);
             return {};
         },
-        [rule, reply = std::move(reply)](const Answer<Policy>& changed) mutable {
+        [rule, reply = std::move(reply)](const Answer<lease::Policy>& changed) mutable {
             if (const auto* refusal = std::get_if<Refused>(&changed)) return reply(*refusal);
             reply(std::move(rule));
         });
 }
 
-void Authority::lift_name_rules(NameRuleKey about, Callback<Answer<std::size_t>> reply, const Caller& by) {
+void Authority::lift_name_rules(lease::NameRuleKey about, Callback<Answer<std::size_t>> reply, const Caller& by) {
     const auto lifted = std::make_shared<std::size_t>(0);
     auto audit = impl_->audited(by, fmt::format("allow the service name {}{}", about.name,
                                                 about.identity.empty() ? "" : " to " + about.identity));
     impl_->book.change(
         std::move(audit),
-        [about = std::move(about), lifted](Policy& policy) -> Result<void> {
+        [about = std::move(about), lifted](lease::Policy& policy) -> Result<void> {
             *lifted = std::erase_if(policy.name_rules, [&](const auto& one) {
                 return one.first.name == about.name && (about.identity.empty() || one.first.identity == about.identity);
             });
             return {};
         },
-        [lifted, reply = std::move(reply)](const Answer<Policy>& changed) mutable {
+        [lifted, reply = std::move(reply)](const Answer<lease::Policy>& changed) mutable {
             if (const auto* refusal = std::get_if<Refused>(&changed)) return reply(*refusal);
             reply(*lifted);
         });
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

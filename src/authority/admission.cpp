@@ -2,24 +2,25 @@
 
 #include <fmt/format.h>
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
-std::optional<TtlCut> cut_from(std::optional<Duration> asked, const GrantedTtl& granted) {
+std::optional<TtlCut> cut_from(std::optional<Duration> asked, const lease::GrantedTtl& granted) {
     if (!granted.cut || !asked) return std::nullopt;
     return TtlCut{*asked, granted.ttl};
 }
 
 /// Refuses a resource that only its service may acquire. Any caller may acquire the leadership of a group.
 std::optional<Refused> not_for(const Caller& caller, std::string_view resource) {
-    const Owner owner = owner_of(resource);
-    if (owner == Owner::nobody || owner == Owner::leaders || owner == caller.acts_for) return std::nullopt;
+    const lease::Owner owner = lease::owner_of(resource);
+    if (owner == lease::Owner::nobody || owner == lease::Owner::leaders || owner == caller.acts_for)
+        return std::nullopt;
     return refused_by(owner);
 }
 
 }  // namespace
 
-Refused refused_under(const Policy& policy, Code code, std::string_view holder) {
+Refused refused_under(const lease::Policy& policy, Code code, std::string_view holder) {
     const auto ban = code == Code::banned ? policy.bans.find(holder) : policy.bans.end();
     if (ban == policy.bans.end() || ban->second.reason.empty()) return refused(code);
     return {code, fmt::format("{} (the admin's reason: {})", advice_of(code), ban->second.reason), {}};
@@ -31,18 +32,18 @@ std::variant<Admission::Terms, Refused> Admission::terms_for(const AcquireReques
     const Agent* agent = agents_.find(request.holder);
     // Anyone may register an agent under the name of a drone or a node; a service's own request must not depend on
     // that.
-    const bool is_service = request.caller.acts_for != Owner::nobody;
+    const bool is_service = request.caller.acts_for != lease::Owner::nobody;
     if (agent != nullptr && agent->restarting && !is_service) return refused(Code::agent_restarting);
-    const Policy& policy = policy_for(request.caller);
-    for (const Intent& intent : request.intents) {
+    const lease::Policy& policy = policy_for(request.caller);
+    for (const lease::Intent& intent : request.intents) {
         if (const auto refusal = not_for(request.caller, intent.resource)) return *refusal;
-        if (const auto code = bar_to(policy, request.holder, intent.resource))
+        if (const auto code = lease::bar_to(policy, request.holder, intent.resource))
             return refused_under(policy, *code, request.holder);
     }
-    const auto decision = decide_ttl(policy, request.ttl);
-    if (const auto* ttl_refused = std::get_if<RefusedTtl>(&decision)) return refused(ttl_refused->code);
+    const auto decision = lease::decide_ttl(policy, request.ttl);
+    if (const auto* ttl_refused = std::get_if<lease::RefusedTtl>(&decision)) return refused(ttl_refused->code);
     if (recovering(now)) return Refused{Code::recovering, recovering_why, recovering_until - now};
-    const GrantedTtl& ttl = std::get<GrantedTtl>(decision);
+    const lease::GrantedTtl& ttl = std::get<lease::GrantedTtl>(decision);
     return Terms{.ttl = ttl.ttl,
                  .ttl_cut = cut_from(request.ttl, ttl),
                  .wait = std::min(request.wait, policy.wait_max),
@@ -52,4 +53,4 @@ std::variant<Admission::Terms, Refused> Admission::terms_for(const AcquireReques
                  .full = memory_full && !request.caller.node};
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

@@ -12,10 +12,10 @@
 #include "authority/current_policy.h"
 #include "authority/requests.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 
 /// A refusal by the policy. For a ban it includes the admin's reason, so that the banned holder sees it.
-Refused refused_under(const Policy& policy, Code code, std::string_view holder);
+Refused refused_under(const lease::Policy& policy, Code code, std::string_view holder);
 
 /// Decides whether a request may be granted at all, and on which terms, as far as that does not depend on a record: by
 /// the state of the server (S1), the holder's agent (G5, R5) and the policy (R7, G4).
@@ -38,7 +38,7 @@ class Admission {
 
     /// The nodes' own lease must not depend on a policy that can be changed only through that lease. So the nodes' own
     /// requests are judged by the default policy (L1).
-    const Policy& policy_for(const Caller& caller) const { return caller.node ? unchanged_ : policy_.policy(); }
+    const lease::Policy& policy_for(const Caller& caller) const { return caller.node ? unchanged_ : policy_.policy(); }
 
     bool recovering(Instant now) const { return now < recovering_until; }
 
@@ -51,7 +51,7 @@ class Admission {
  private:
     const CurrentPolicy& policy_;
     Agents& agents_;
-    const Policy unchanged_;
+    const lease::Policy unchanged_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

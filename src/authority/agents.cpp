@@ -7,7 +7,7 @@
 #include "base/assert.h"
 #include "lease/limits.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
 constexpr Duration first_delay = 100ms;
@@ -20,7 +20,7 @@ std::string session_of_epoch(std::uint64_t epoch) {
 }
 
 Agents::Agents(Parts parts) : durable_(parts.durable), random_(parts.random), on_changed_(std::move(parts.on_changed)) {
-    for (const SavedAgent& saved : parts.saved)
+    for (const store::SavedAgent& saved : parts.saved)
         add({{saved.id, saved.priority, saved.epoch, saved.restarting, 0}, parts.now, saved.priority});
 }
 
@@ -73,7 +73,7 @@ std::optional<Code> Agents::see(std::string_view holder, std::optional<std::uint
 }
 
 bool Agents::make_room(Duration kept, Instant now) {
-    if (by_id_.size() < limits::agents) return true;
+    if (by_id_.size() < lease::limits::agents) return true;
     const Entry& oldest = entries_.front();
     if (now < oldest.seen + kept) return false;
     durable_.forget_agent(oldest.agent.id, [](const Result<void>&) {});
@@ -91,7 +91,7 @@ void Agents::put(const AgentRequest& request, const Limits& limits, Instant now,
     }
     Agent& agent = entry(request.id)->agent;
     agent.priority = request.priority.value_or(agent.priority);
-    const Priority put = agent.priority;
+    const lease::Priority put = agent.priority;
     save(agent, [this, request, is_new, put, reply = std::move(reply)](const Result<void>& saved) mutable {
         if (!saved) {
             put_failed(request);
@@ -120,7 +120,7 @@ void Agents::declare_restart(std::string_view id) {
     save_later(*known);
 }
 
-void Agents::forget(const std::string& id, const AuditEntry& audit, Callback<Answer<bool>> reply) {
+void Agents::forget(const std::string& id, const store::AuditEntry& audit, Callback<Answer<bool>> reply) {
     if (entry(id) == nullptr) return reply(false);
     durable_.forget_agent_by(
         audit, id, [this, id, taken = taken_, reply = std::move(reply)](const Result<void>& forgotten) mutable {
@@ -131,7 +131,7 @@ void Agents::forget(const std::string& id, const AuditEntry& audit, Callback<Ans
         });
 }
 
-void Agents::take(const SavedAgent& saved, Instant now) {
+void Agents::take(const store::SavedAgent& saved, Instant now) {
     ++taken_;
     Entry* known = entry(saved.id);
     if (known == nullptr)
@@ -153,7 +153,7 @@ void Agents::take_forgotten(const std::string& id) {
     erase(id);
 }
 
-void Agents::take_all(const std::map<std::string, SavedAgent, std::less<>>& saved, Instant now) {
+void Agents::take_all(const std::map<std::string, store::SavedAgent, std::less<>>& saved, Instant now) {
     std::vector<std::string> gone;
     for (const auto& [id, known] : by_id_)
         if (!saved.contains(id)) gone.push_back(id);
@@ -192,4 +192,4 @@ void Agents::save(const Agent& agent, Callback<Result<void>> done) {
     durable_.save_agent({agent.id, agent.priority, agent.epoch, agent.restarting}, std::move(done));
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

@@ -14,7 +14,7 @@
 #include "base/random.h"
 #include "store/durable.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 
 /// The session of an agent's requests that do not name one (G2).
 std::string session_of_epoch(std::uint64_t epoch);
@@ -30,8 +30,8 @@ std::string session_of_epoch(std::uint64_t epoch);
 class Agents {
  public:
     struct Parts {
-        Durable& durable;
-        std::vector<SavedAgent> saved;
+        store::Durable& durable;
+        std::vector<store::SavedAgent> saved;
         Instant now;  ///< the time last seen of the saved agents
         Random random;
         std::function<void(const std::string& id)> on_changed;  ///< a new epoch began, or the agent declared a restart
@@ -50,20 +50,20 @@ class Agents {
     /// `priority_now`. The answer says whether the agent is new. REQUIRES: the caller has checked that the priority may
     /// change. If the limit is reached, an agent not seen for `kept` is dropped for the new one.
     struct Limits {
-        Priority priority_now = 0;
+        lease::Priority priority_now = 0;
         Duration kept{};
     };
     void put(const AgentRequest& request, const Limits& limits, Instant now, Callback<Answer<bool>> reply);
 
     /// R5: the current epoch is granted nothing more. REQUIRES: the agent is registered.
     void declare_restart(std::string_view id);
-    void forget(const std::string& id, const AuditEntry& audit, Callback<Answer<bool>> reply);
+    void forget(const std::string& id, const store::AuditEntry& audit, Callback<Answer<bool>> reply);
 
     /// Applies a change of an agent, made through any node.
-    void take(const SavedAgent& saved, Instant now);
+    void take(const store::SavedAgent& saved, Instant now);
     void take_forgotten(const std::string& id);
     /// Replaces all agents; those not in `saved` are forgotten.
-    void take_all(const std::map<std::string, SavedAgent, std::less<>>& saved, Instant now);
+    void take_all(const std::map<std::string, store::SavedAgent, std::less<>>& saved, Instant now);
 
     /// Counts a DIE and returns the backoff: it doubles each time, up to a limit, with jitter, so that agents that die
     /// together do not retry together.
@@ -74,8 +74,8 @@ class Agents {
     struct Entry {
         Agent agent;
         Instant seen;
-        std::optional<Priority> saved = {};  ///< the durable priority; none: not durable yet
-        bool unsaved = false;                ///< the last save failed
+        std::optional<lease::Priority> saved = {};  ///< the durable priority; none: not durable yet
+        bool unsaved = false;                       ///< the last save failed
     };
     using Entries = std::list<Entry>;  // least recently seen first
 
@@ -88,7 +88,7 @@ class Agents {
     void save(const Agent& agent, Callback<Result<void>> done);
     void save_later(Entry& entry);
 
-    Durable& durable_;
+    store::Durable& durable_;
     Random random_;
     std::function<void(const std::string&)> on_changed_;
     Entries entries_;
@@ -96,4 +96,4 @@ class Agents {
     std::map<std::string, Entries::iterator, std::less<>> by_id_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

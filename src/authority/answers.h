@@ -9,15 +9,15 @@
 #include "lease/owner.h"
 #include "lease/rules.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 
 inline constexpr Duration retry_when_full = 1s;  ///< for refusals with memory_full
 
 /// A lease as reported to its holder, with its timeline as of the answer (T4).
 struct HeldLease {
     std::string resource;
-    Lease lease;
-    Timeline timeline;
+    lease::Lease lease;
+    lease::Timeline timeline;
 };
 struct TtlCut {
     Duration requested{};
@@ -32,7 +32,7 @@ struct AcquireGranted {
 };
 struct NamedConflict {
     std::string resource;
-    Conflict conflict;
+    lease::Conflict conflict;
 };
 struct AcquireBusy {
     Code code = Code::busy;  ///< or wait_timeout, cancelled or die (G5)
@@ -51,8 +51,8 @@ inline Refused refused(Code code) {
 }
 
 /// The refusal of a generic request on a resource that belongs to a service.
-inline Refused refused_by(Owner owner) {
-    return {refusal_of(owner), std::string(advice_of(owner)), {}};
+inline Refused refused_by(lease::Owner owner) {
+    return {lease::refusal_of(owner), std::string(advice_of(owner)), {}};
 }
 
 using AcquireAnswer = std::variant<AcquireGranted, AcquireBusy, Refused>;
@@ -62,7 +62,7 @@ struct RenewedLease {
     std::optional<TtlCut> ttl_cut;
 };
 struct RenewAnswer {
-    LeaseName name;
+    lease::LeaseName name;
     std::variant<RenewedLease, Refused> result;
 };
 
@@ -73,27 +73,27 @@ struct RenewAllAnswer {
 
 struct ReleaseAnswer {
     bool released = false;  ///< by this very request
-    LeaseState state = LeaseState::unknown;
+    lease::LeaseState state = lease::LeaseState::unknown;
 };
 
 struct VerifyAnswer {
-    LeaseName name;
-    Verified verified;
-    std::optional<Timeline> timeline;  ///< if active
-    Instant at;                        ///< the store's time of the answer
+    lease::LeaseName name;
+    lease::Verified verified;
+    std::optional<lease::Timeline> timeline;  ///< if active
+    Instant at;                               ///< the store's time of the answer
 };
 
 /// A registered agent (G5).
 struct Agent {
     std::string id;
-    Priority priority = 0;
+    lease::Priority priority = 0;
     std::uint64_t epoch = 1;
     bool restarting = false;  ///< this epoch has declared a restart (R5)
     unsigned deaths = 0;      ///< number of DIE answers since its last grant
 };
 /// A request that waits.
 struct WaitingRequest {
-    std::vector<Intent> intents;
+    std::vector<lease::Intent> intents;
     std::size_t place = 1;
     Duration wait_left{};
     std::vector<NamedConflict> conflicts;
@@ -117,4 +117,4 @@ struct RestartAnswer {
 template <class T>
 using Answer = std::variant<T, Refused>;
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

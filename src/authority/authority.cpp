@@ -5,11 +5,11 @@
 #include "authority/authority_impl.h"
 #include "base/assert.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
 template <class Gathered, class Reply>
-std::shared_ptr<Gathered> gather(std::vector<LeaseName> names, Callback<Reply> reply) {
+std::shared_ptr<Gathered> gather(std::vector<lease::LeaseName> names, Callback<Reply> reply) {
     auto gathering = std::make_shared<Gathered>();
     gathering->missing = names.size();
     gathering->reply = std::move(reply);
@@ -20,8 +20,8 @@ std::shared_ptr<Gathered> gather(std::vector<LeaseName> names, Callback<Reply> r
 }
 
 /// Only the leader knows the session that it leads in (R2).
-bool speaks_for_leader(const Record& record, const ReleaseRequest& request, Instant now) {
-    const Lease* lease = record.find(request.name.token);
+bool speaks_for_leader(const lease::Record& record, const ReleaseRequest& request, Instant now) {
+    const lease::Lease* lease = record.find(request.name.token);
     if (lease == nullptr || !lease->active(now)) return true;  // it has ended; anyone may know that
     return !lease->session.empty() && lease->session == request.session;
 }
@@ -31,7 +31,7 @@ bool speaks_for_leader(const Record& record, const ReleaseRequest& request, Inst
 Authority::Authority(Parts parts) : impl_(std::make_unique<Impl>(*this, std::move(parts))) {}
 Authority::~Authority() = default;
 
-void Authority::use(Store& store) {
+void Authority::use(store::Store& store) {
     impl_->store = &store;
     impl_->acquisitions.use(store);
 }
@@ -76,25 +76,25 @@ bool Authority::is_agent(std::string_view holder) const {
 
 void Authority::Impl::renew_one(const std::shared_ptr<Renewing>& gathering, std::size_t i,
                                 const std::shared_ptr<const RenewRequest>& request) {
-    const LeaseName& name = gathering->answers[i].name;
-    if (is_reserved(name.resource)) {
+    const lease::LeaseName& name = gathering->answers[i].name;
+    if (lease::is_reserved(name.resource)) {
         gathering->answers[i].result = refused(Code::reserved_namespace);
         return gathering->arrived();
     }
     apply_rule(
         *store, name.resource,
-        [this, request, &name, i](Record& record, Instant at) {
-            auto verdict = core::renew(
+        [this, request, &name, i](lease::Record& record, Instant at) {
+            auto verdict = lease::renew(
                 record, {name.token, request->holder, name.resource, request->ttl, request->leases[i].progress},
                 admission.policy_for(request->caller), at);
-            if (const auto* rejected = std::get_if<Rejected>(&verdict))
+            if (const auto* rejected = std::get_if<lease::Rejected>(&verdict))
                 return Ruling<Renewal>{refused_under(policy(), rejected->code, request->holder)};
-            Renewed& renewed = std::get<Renewed>(verdict);
-            const Timeline timeline = timeline_of(renewed.lease, at);
+            lease::Renewed& renewed = std::get<lease::Renewed>(verdict);
+            const lease::Timeline timeline = lease::timeline_of(renewed.lease, at);
             const auto cut =
                 renewed.cut_from ? std::optional(TtlCut{*renewed.cut_from, renewed.lease.ttl}) : std::nullopt;
             return Ruling<Renewal>{RenewedLease{{name.resource, std::move(renewed.lease), timeline}, cut},
-                                   Effect::changed};
+                                   store::Effect::changed};
         },
         [this, gathering, i](Result<Renewal> result) {
             if (!result) result = Renewal{storage_failure(result.error())};
@@ -107,7 +107,7 @@ void Authority::Impl::renew_one(const std::shared_ptr<Renewing>& gathering, std:
 
 void Authority::renew(RenewRequest request, Callback<std::vector<RenewAnswer>> reply) {
     if (request.leases.empty()) return reply({});
-    std::vector<LeaseName> names;
+    std::vector<lease::LeaseName> names;
     names.reserve(request.leases.size());
     for (LeaseToRenew& lease : request.leases)
         names.push_back(std::move(lease.name));
@@ -127,11 +127,11 @@ void Authority::renew(RenewRequest request, Callback<std::vector<RenewAnswer>> r
 namespace {
 
 /// The number of the holder's leases that one heartbeat renews. The others need a further heartbeat that names them.
-std::size_t renewed_at_once(const std::vector<LeaseName>& names) {
+std::size_t renewed_at_once(const std::vector<lease::LeaseName>& names) {
     std::size_t bytes = 0, count = 0;
-    for (const LeaseName& name : names) {
+    for (const lease::LeaseName& name : names) {
         bytes += name.resource.size();
-        if (count == limits::leases_per_heartbeat || bytes > limits::name_bytes_per_heartbeat) break;
+        if (count == lease::limits::leases_per_heartbeat || bytes > lease::limits::name_bytes_per_heartbeat) break;
         ++count;
     }
     return count;
@@ -142,14 +142,14 @@ std::size_t renewed_at_once(const std::vector<LeaseName>& names) {
 void Authority::renew_all(RenewRequest request, Callback<Answer<RenewAllAnswer>> reply) {
     if (const auto stale = impl_->agents.see(request.holder, request.epoch, impl_->now)) return reply(refused(*stale));
     const std::string holder = request.holder;
-    impl_->store->leases_of(holder, Store::Which::active, limits::leases_per_heartbeat + 1,
+    impl_->store->leases_of(holder, store::Store::Which::active, lease::limits::leases_per_heartbeat + 1,
                             [this, asked = std::make_unique<RenewRequest>(std::move(request)),
-                             reply = std::move(reply)](Result<std::vector<LeaseName>> found) mutable {
+                             reply = std::move(reply)](Result<std::vector<lease::LeaseName>> found) mutable {
                                 if (!found) return reply(storage_failure(found.error()));
                                 const std::size_t count = renewed_at_once(*found);
                                 const bool more = found->size() > count;
                                 found->resize(count);
-                                for (LeaseName& name : *found)
+                                for (lease::LeaseName& name : *found)
                                     asked->leases.push_back({std::move(name), asked->progress});
                                 renew(std::move(*asked),
                                       [more, reply = std::move(reply)](std::vector<RenewAnswer> answers) mutable {
@@ -159,53 +159,55 @@ void Authority::renew_all(RenewRequest request, Callback<Answer<RenewAllAnswer>>
 }
 
 void Authority::release(ReleaseRequest request, Callback<Answer<ReleaseAnswer>> reply) {
-    const Owner owner = owner_of(request.name.resource);
-    const bool is_owners = owner == Owner::nobody || owner == request.caller.acts_for;
-    if (!is_owners && owner != Owner::leaders) return reply(refused_by(owner));
+    const lease::Owner owner = lease::owner_of(request.name.resource);
+    const bool is_owners = owner == lease::Owner::nobody || owner == request.caller.acts_for;
+    if (!is_owners && owner != lease::Owner::leaders) return reply(refused_by(owner));
     if (const auto stale = impl_->agents.see(request.holder, request.epoch, impl_->now)) return reply(refused(*stale));
     const auto asked = std::make_shared<const ReleaseRequest>(std::move(request));
     apply_rule(
         *impl_->store, asked->name.resource,
-        [asked, is_owners](Record& record, Instant now) {
+        [asked, is_owners](lease::Record& record, Instant now) {
             if (!is_owners && !speaks_for_leader(record, *asked, now))
-                return Ruling<ReleaseVerdict>{Rejected{Code::service_lease}};
-            Ruling<ReleaseVerdict> ruling{core::release(record, asked->name.token, asked->holder, now)};
-            const auto* ended = std::get_if<AlreadyEnded>(&ruling.verdict);
-            const bool freed = std::holds_alternative<Released>(ruling.verdict) || (ended && ended->was_reserved);
-            if (freed) ruling.effect = Effect::freed;
+                return Ruling<lease::ReleaseVerdict>{lease::Rejected{Code::service_lease}};
+            Ruling<lease::ReleaseVerdict> ruling{lease::release(record, asked->name.token, asked->holder, now)};
+            const auto* ended = std::get_if<lease::AlreadyEnded>(&ruling.verdict);
+            const bool freed =
+                std::holds_alternative<lease::Released>(ruling.verdict) || (ended && ended->was_reserved);
+            if (freed) ruling.effect = store::Effect::freed;
             return ruling;
         },
-        [this, asked, reply = std::move(reply)](Result<ReleaseVerdict> verdict) mutable {
+        [this, asked, reply = std::move(reply)](Result<lease::ReleaseVerdict> verdict) mutable {
             if (!verdict) return reply(storage_failure(verdict.error()));
-            if (const auto* rejected = std::get_if<Rejected>(&*verdict))
-                return reply(rejected->code == Code::service_lease ? refused_by(Owner::leaders)
+            if (const auto* rejected = std::get_if<lease::Rejected>(&*verdict))
+                return reply(rejected->code == Code::service_lease ? refused_by(lease::Owner::leaders)
                                                                    : refused(rejected->code));
-            if (const auto* ended = std::get_if<AlreadyEnded>(&*verdict))
+            if (const auto* ended = std::get_if<lease::AlreadyEnded>(&*verdict))
                 return reply(ReleaseAnswer{false, ended->state});
-            const Lease& lease = std::get<Released>(*verdict).lease;
+            const lease::Lease& lease = std::get<lease::Released>(*verdict).lease;
             impl_->events.publish_own(EventKind::released, asked->name.resource, lease, impl_->now);
-            reply(ReleaseAnswer{true, LeaseState::released});
+            reply(ReleaseAnswer{true, lease::LeaseState::released});
         });
     impl_->settle_accounts();
 }
 
 /// S1: while nothing is granted, a holder may reassert a lease that an earlier incarnation granted. No token above the
 /// ceiling found at the start was ever issued.
-void Authority::reassert(Reassertion reassertion, Callback<Answer<HeldLease>> reply) {
+void Authority::reassert(lease::Reassertion reassertion, Callback<Answer<HeldLease>> reply) {
     if (impl_->admission.stopping) return reply(refused(Code::stopping));
-    if (is_reserved(reassertion.resource)) return reply(refused(Code::reserved_namespace));
+    if (lease::is_reserved(reassertion.resource)) return reply(refused(Code::reserved_namespace));
     const bool may_have_been_issued = reassertion.token > 0 && reassertion.token <= impl_->issued_before;
     if (!impl_->admission.recovering(impl_->now) || !may_have_been_issued) return reply(refused(Code::unknown_lease));
-    const auto asked = std::make_shared<const Reassertion>(std::move(reassertion));
+    const auto asked = std::make_shared<const lease::Reassertion>(std::move(reassertion));
     apply_rule(
         *impl_->store, asked->resource,
-        [this, asked](Record& record, const Neighbours& neighbours, Instant now) {
-            auto verdict = core::reassert(record, neighbours, *asked, impl_->policy(), now);
-            if (const auto* rejected = std::get_if<Rejected>(&verdict))
+        [this, asked](lease::Record& record, const lease::Neighbours& neighbours, Instant now) {
+            auto verdict = lease::reassert(record, neighbours, *asked, impl_->policy(), now);
+            if (const auto* rejected = std::get_if<lease::Rejected>(&verdict))
                 return Ruling<Answer<HeldLease>>{refused(rejected->code)};
-            Lease& lease = std::get<Renewed>(verdict).lease;
-            const Timeline timeline = timeline_of(lease, now);
-            return Ruling<Answer<HeldLease>>{HeldLease{asked->resource, std::move(lease), timeline}, Effect::changed};
+            lease::Lease& lease = std::get<lease::Renewed>(verdict).lease;
+            const lease::Timeline timeline = lease::timeline_of(lease, now);
+            return Ruling<Answer<HeldLease>>{HeldLease{asked->resource, std::move(lease), timeline},
+                                             store::Effect::changed};
         },
         [this, asked, reply = std::move(reply)](Result<Answer<HeldLease>> answer) mutable {
             if (!answer) return reply(storage_failure(answer.error()));
@@ -223,11 +225,11 @@ namespace {
 /// Its approximate size in an answer.
 std::size_t bytes_of(const VerifyAnswer& answer) {
     constexpr std::size_t fields = 150;
-    const auto bytes_of_lease = [&](const Lease& lease) {
+    const auto bytes_of_lease = [&](const lease::Lease& lease) {
         return fields + answer.name.resource.size() + lease.text_bytes();
     };
     std::size_t bytes = fields + answer.name.resource.size();
-    for (const Lease& lease : answer.verified.current)
+    for (const lease::Lease& lease : answer.verified.current)
         bytes += bytes_of_lease(lease);
     return bytes;
 }
@@ -246,12 +248,12 @@ void Verifying::take(std::size_t i, VerifyAnswer answer) {
 
 void Authority::Impl::verify_one(const std::shared_ptr<Verifying>& verifying, std::size_t i) {
     if (verifying->failure) return verifying->arrived();
-    const LeaseName& name = verifying->answers[i].name;
+    const lease::LeaseName& name = verifying->answers[i].name;
     apply_rule(
         *store, name.resource,
-        [&name](Record& record, Instant at) {
-            VerifyAnswer answer{name, core::verify(record, name.token, at), {}, at};
-            if (answer.verified.lease) answer.timeline = timeline_of(*answer.verified.lease, at);
+        [&name](lease::Record& record, Instant at) {
+            VerifyAnswer answer{name, lease::verify(record, name.token, at), {}, at};
+            if (answer.verified.lease) answer.timeline = lease::timeline_of(*answer.verified.lease, at);
             return Ruling{std::move(answer)};
         },
         [verifying, i](Result<VerifyAnswer> answer) {
@@ -263,7 +265,7 @@ void Authority::Impl::verify_one(const std::shared_ptr<Verifying>& verifying, st
         });
 }
 
-void Authority::Impl::verify_names(std::vector<LeaseName> names, std::size_t max_bytes,
+void Authority::Impl::verify_names(std::vector<lease::LeaseName> names, std::size_t max_bytes,
                                    Callback<Answer<std::vector<VerifyAnswer>>> reply) {
     if (names.empty()) return reply(std::vector<VerifyAnswer>{});
     const auto verifying = gather<Verifying>(std::move(names), std::move(reply));
@@ -274,23 +276,23 @@ void Authority::Impl::verify_names(std::vector<LeaseName> names, std::size_t max
     settle_accounts();
 }
 
-void Authority::verify(std::vector<LeaseName> names, Callback<Answer<std::vector<VerifyAnswer>>> reply) {
-    impl_->verify_names(std::move(names), limits::verified_bytes, std::move(reply));
+void Authority::verify(std::vector<lease::LeaseName> names, Callback<Answer<std::vector<VerifyAnswer>>> reply) {
+    impl_->verify_names(std::move(names), lease::limits::verified_bytes, std::move(reply));
 }
 
 void Authority::verify_all(std::string holder, std::optional<std::uint64_t> epoch,
                            Callback<Answer<std::vector<VerifyAnswer>>> reply) {
     if (const auto stale = impl_->agents.see(holder, epoch, impl_->now)) return reply(refused(*stale));
-    impl_->store->leases_of(holder, Store::Which::active_or_reserved, limits::leases_per_heartbeat,
-                            [this, reply = std::move(reply)](Result<std::vector<LeaseName>> found) mutable {
+    impl_->store->leases_of(holder, store::Store::Which::active_or_reserved, lease::limits::leases_per_heartbeat,
+                            [this, reply = std::move(reply)](Result<std::vector<lease::LeaseName>> found) mutable {
                                 if (!found) return reply(storage_failure(found.error()));
-                                impl_->verify_names(std::move(*found), limits::verified_bytes_of_holder,
+                                impl_->verify_names(std::move(*found), lease::limits::verified_bytes_of_holder,
                                                     std::move(reply));
                             });
 }
 
-void Authority::list(const ListQuery& query, Callback<Answer<ListPage>> reply) {
-    impl_->store->list(query, [reply = std::move(reply)](Result<ListPage> page) mutable {
+void Authority::list(const store::ListQuery& query, Callback<Answer<store::ListPage>> reply) {
+    impl_->store->list(query, [reply = std::move(reply)](Result<store::ListPage> page) mutable {
         if (!page) return reply(storage_failure(page.error()));
         reply(std::move(*page));
     });
@@ -310,7 +312,7 @@ std::size_t Authority::waiters() const {
 std::size_t Authority::active_leases() const {
     return impl_->store == nullptr ? 0 : impl_->store->active_leases();
 }
-Token Authority::token_headroom() const {
+lease::Token Authority::token_headroom() const {
     return impl_->tokens.headroom();
 }
 
@@ -355,12 +357,12 @@ void Authority::on_policy_changed(std::function<void()> observer) {
     impl_->book.on_changed(std::move(observer));
 }
 
-void Authority::on_expired(std::string_view resource, const Lease& lease, Duration late) {
+void Authority::on_expired(std::string_view resource, const lease::Lease& lease, Duration late) {
     impl_->events.publish(EventKind::expired, resource, lease, lease.expires_at);
     if (impl_->on_lateness) impl_->on_lateness(late);
 }
 
-void Authority::on_changed(std::string_view resource, const Lease& lease, LeaseChange change) {
+void Authority::on_changed(std::string_view resource, const lease::Lease& lease, store::LeaseChange change) {
     static constexpr std::array kinds{EventKind::granted, EventKind::renewed, EventKind::released, EventKind::revoked};
     impl_->events.publish(kinds[static_cast<std::size_t>(change)], resource, lease, impl_->now);
 }
@@ -369,4 +371,4 @@ void Authority::on_due(std::string_view, const std::vector<std::uint64_t>& waite
     impl_->acquisitions.note_due(waiters);
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

@@ -21,7 +21,7 @@
 #include "store/durable.h"
 #include "store/store.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 
 /// Handles requests: applies the rules through the store, wakes waiters, publishes events. The only caller of the
 /// store.
@@ -29,17 +29,18 @@ namespace holdfast::core {
 /// Runs on one thread. It reads no clock: its driver calls advance() before each request (T6). A reply callback runs
 /// once, before the call returns or later, and may call the authority again. The door has checked the form of the input
 /// (lease/manifest.h); its meaning is checked here.
-class Authority : private StoreListener {
+class Authority : private store::StoreListener {
  public:
     struct Parts {
-        Durable& durable;
-        Policy policy;
-        Token tokens_issued = 0;     ///< the durable ceiling found at start: every token up to it may have been issued
+        store::Durable& durable;
+        lease::Policy policy;
+        lease::Token tokens_issued =
+            0;                       ///< the durable ceiling found at start: every token up to it may have been issued
         std::int64_t wall_ms = 0;    ///< the wall clock at start, for the first token and for timestamps
         Instant started_at{};        ///< the same moment on the store's clock
         Instant recovering_until{};  ///< S1: nothing is granted before this
         std::string recovering_why{};  ///< for people; empty: the server stopped uncleanly
-        std::vector<SavedAgent> agents{};
+        std::vector<store::SavedAgent> agents{};
         /// Seeds the jitter of the DIE backoff and the names of sessions that belong to one request. No two
         /// incarnations may use the same seed.
         std::uint64_t seed = 0;
@@ -48,14 +49,14 @@ class Authority : private StoreListener {
         std::uint64_t first_request = 1;
         Events::Teller teller = Events::Teller::authority;
         bool store_gives_tokens = false;  ///< the store raises every token above its own, whatever the claim's (G3)
-        double rho = default_rho;         ///< the largest error of a clock's rate, here and at the holders (T3)
+        double rho = lease::default_rho;  ///< the largest error of a clock's rate, here and at the holders (T3)
     };
     explicit Authority(Parts parts);
     ~Authority() override;
 
     /// The listener for the store's notifications. REQUIRES: both are connected before the first request.
-    StoreListener& listener() { return *this; }
-    void use(Store& store);
+    store::StoreListener& listener() { return *this; }
+    void use(store::Store& store);
     /// As Parts::first_request, if it is known only once the store exists. REQUIRES: no request was made yet.
     void number_requests_from(std::uint64_t first);
 
@@ -84,14 +85,14 @@ class Authority : private StoreListener {
     void release(ReleaseRequest request, Callback<Answer<ReleaseAnswer>> reply);
     /// Restores a lease that an earlier incarnation granted and lost, as its holder claims it. Only while nothing is
     /// granted (S1), and only for a token that an earlier incarnation may have issued; otherwise `unknown_lease`.
-    void reassert(Reassertion reassertion, Callback<Answer<HeldLease>> reply);
+    void reassert(lease::Reassertion reassertion, Callback<Answer<HeldLease>> reply);
 
-    void verify(std::vector<LeaseName> names, Callback<Answer<std::vector<VerifyAnswer>>> reply);
+    void verify(std::vector<lease::LeaseName> names, Callback<Answer<std::vector<VerifyAnswer>>> reply);
     /// Verifies the holder's leases and reservations (R5). A newer epoch takes effect as with any request; an older one
     /// is refused with `stale_epoch`.
     void verify_all(std::string holder, std::optional<std::uint64_t> epoch,
                     Callback<Answer<std::vector<VerifyAnswer>>> reply);
-    void list(const ListQuery& query, Callback<Answer<ListPage>> reply);
+    void list(const store::ListQuery& query, Callback<Answer<store::ListPage>> reply);
 
     /// Registers an agent (G5). Durable before it is answered.
     void put_agent(AgentRequest request, Callback<Answer<AgentAnswer>> reply);
@@ -105,23 +106,24 @@ class Authority : private StoreListener {
 
     // Admin requests are recorded in the audit, with their caller (L3).
     /// Only for leases that belong to no service (lease/owner.h). The lease of a service can only be barred.
-    void revoke(LeaseName name, Callback<Answer<Lease>> reply, const Caller& by = {});
-    void bar(LeaseName name, Callback<Answer<HeldLease>> reply, const Caller& by = {});
-    const Policy& policy() const;
-    void change_policy(const PolicyChange& change, Callback<Answer<Policy>> reply, const Caller& by = {});
-    void ban(std::string holder, Ban ban, Callback<Answer<Ban>> reply, const Caller& by = {});
+    void revoke(lease::LeaseName name, Callback<Answer<lease::Lease>> reply, const Caller& by = {});
+    void bar(lease::LeaseName name, Callback<Answer<HeldLease>> reply, const Caller& by = {});
+    const lease::Policy& policy() const;
+    void change_policy(const PolicyChange& change, Callback<Answer<lease::Policy>> reply, const Caller& by = {});
+    void ban(std::string holder, lease::Ban ban, Callback<Answer<lease::Ban>> reply, const Caller& by = {});
     /// The answer says whether there was a ban.
     void unban(const std::string& holder, Callback<Answer<bool>> reply, const Caller& by = {});
     /// Approves an identity to advertise services. The answer is true if it was not approved before.
     void approve(std::string identity, Callback<Answer<bool>> reply, const Caller& by = {});
     /// Bans the identity and withdraws its approval.
-    void deny(std::string identity, Ban ban, Callback<Answer<Ban>> reply, const Caller& by = {});
+    void deny(std::string identity, lease::Ban ban, Callback<Answer<lease::Ban>> reply, const Caller& by = {});
     /// Denies a service name to one identity or to all, or reserves it (D5).
-    void put_name_rule(NameRuleKey about, NameRule rule, Callback<Answer<NameRule>> reply, const Caller& by = {});
+    void put_name_rule(lease::NameRuleKey about, lease::NameRule rule, Callback<Answer<lease::NameRule>> reply,
+                       const Caller& by = {});
     /// Removes the rule for this name and identity; without an identity, all rules for the name. The answer is the
     /// number of removed rules.
-    void lift_name_rules(NameRuleKey about, Callback<Answer<std::size_t>> reply, const Caller& by = {});
-    AuditPage audit(std::uint64_t after, std::size_t limit) const;
+    void lift_name_rules(lease::NameRuleKey about, Callback<Answer<std::size_t>> reply, const Caller& by = {});
+    store::AuditPage audit(std::uint64_t after, std::size_t limit) const;
 
     /// Grants nothing until then, since leases that are unknown here may still be held (S1). `why` is for people.
     void recover_until(Instant until, std::string why);
@@ -139,10 +141,10 @@ class Authority : private StoreListener {
 
     // Apply a change of the policy or of agents made through any node; in force from now on. Where the durable state is
     // shared with other nodes, it calls these before it answers.
-    void take_policy(Policy policy);
-    void take_agent(const SavedAgent& agent);
+    void take_policy(lease::Policy policy);
+    void take_agent(const store::SavedAgent& agent);
     void take_forgotten_agent(const std::string& id);
-    void take_agents(const std::map<std::string, SavedAgent, std::less<>>& all);
+    void take_agents(const std::map<std::string, store::SavedAgent, std::less<>>& all);
 
     Events& events();
     Instant now() const;
@@ -152,7 +154,7 @@ class Authority : private StoreListener {
     Duration recovering_for() const;
     /// The number of tokens left before more must be reserved on disk (G3). Meaningless if the store assigns the
     /// tokens.
-    Token token_headroom() const;
+    lease::Token token_headroom() const;
 
     /// From now on nothing is granted and every waiter is answered with `stopping`.
     void stop();
@@ -170,9 +172,9 @@ class Authority : private StoreListener {
     struct Impl;
     std::unique_ptr<Impl> impl_;
 
-    void on_expired(std::string_view resource, const Lease& lease, Duration late) override;
+    void on_expired(std::string_view resource, const lease::Lease& lease, Duration late) override;
     void on_due(std::string_view resource, const std::vector<std::uint64_t>& waiters) override;
-    void on_changed(std::string_view resource, const Lease& lease, LeaseChange change) override;
+    void on_changed(std::string_view resource, const lease::Lease& lease, store::LeaseChange change) override;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

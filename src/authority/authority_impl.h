@@ -10,7 +10,7 @@
 #include "authority/current_policy.h"
 #include "authority/store_call.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 
 /// Collects answers that arrive one by one and replies with all of them, in order.
 template <class T, class Reply>
@@ -53,7 +53,7 @@ struct Authority::Impl {
         admission.recovering_why = std::move(parts.recovering_why);
     }
 
-    const Policy& policy() const { return book.policy(); }
+    const lease::Policy& policy() const { return book.policy(); }
 
     /// Keeps the durable ceiling ahead of the tokens (G3). If the disk fails, tokens eventually run out and requests
     /// are refused with `tokens_exhausted`. The reservation is retried after a pause, not on every request.
@@ -77,22 +77,24 @@ struct Authority::Impl {
 
     /// The current time as a priority: milliseconds of the wall clock at start plus the time since, so that clock steps
     /// do not affect it.
-    Priority timestamp() const { return to_ms(wall_at_zero + now.time_since_epoch()); }
+    lease::Priority timestamp() const { return to_ms(wall_at_zero + now.time_since_epoch()); }
 
-    AuditEntry audited(const Caller& by, std::string what) const { return {by.address, timestamp(), std::move(what)}; }
+    store::AuditEntry audited(const Caller& by, std::string what) const {
+        return {by.address, timestamp(), std::move(what)};
+    }
 
     void tell_agent(const std::string& id, bool created, Callback<Answer<AgentAnswer>> reply);
-    void reserve_all(const std::shared_ptr<const std::string>& id, std::vector<LeaseName> held,
+    void reserve_all(const std::shared_ptr<const std::string>& id, std::vector<lease::LeaseName> held,
                      Callback<Answer<RestartAnswer>> reply);
     void if_idle(const std::string& id, Code otherwise, Callback<std::optional<Refused>> then);
     using Renewal = decltype(RenewAnswer::result);
     void renew_one(const std::shared_ptr<Renewing>& gathering, std::size_t i,
                    const std::shared_ptr<const RenewRequest>& request);
-    void verify_names(std::vector<LeaseName> names, std::size_t max_bytes,
+    void verify_names(std::vector<lease::LeaseName> names, std::size_t max_bytes,
                       Callback<Answer<std::vector<VerifyAnswer>>> reply);
     void verify_one(const std::shared_ptr<Verifying>& verifying, std::size_t i);
 
-    Durable& durable;
+    store::Durable& durable;
     CurrentPolicy book;
     TokenSource tokens;
     Agents agents;
@@ -101,12 +103,12 @@ struct Authority::Impl {
     Events events;
     Instant now;
     Instant ask_for_tokens_at;
-    const Token issued_before;  // no earlier incarnation issued a token above this
+    const lease::Token issued_before;  // no earlier incarnation issued a token above this
     Acquisitions acquisitions;
     SingleRecord single_record;
-    Store* store = nullptr;
+    store::Store* store = nullptr;
     std::uint64_t refused_for_memory = 0;  // on the fast path
     std::function<void(Duration)> on_lateness;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

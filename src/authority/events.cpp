@@ -4,7 +4,7 @@
 
 #include "base/assert.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 
 std::string_view to_string(EventKind kind) {
     switch (kind) {
@@ -26,7 +26,7 @@ Events::Events(Teller teller, std::size_t kept) : teller_(teller), ring_(kept) {
     HOLDFAST_ASSERT(kept > 0);
 }
 
-void Events::publish(EventKind kind, std::string_view resource, const Lease& lease, Instant at) {
+void Events::publish(EventKind kind, std::string_view resource, const lease::Lease& lease, Instant at) {
     for (const auto& [subscription, following] : followers_)
         if (resource.starts_with(following.prefix)) following.follower(kind, resource, lease);
     const bool passing = kind == EventKind::renewed;
@@ -81,4 +81,4 @@ void Events::replay(std::uint64_t after, const Listener& visit) const {
         visit(kept(sequence));
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

@@ -10,7 +10,7 @@
 
 #include "lease/lease.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 
 enum class EventKind : std::uint8_t { granted, renewed, released, expired, revoked };
 std::string_view to_string(EventKind kind);
@@ -20,8 +20,8 @@ struct Event {
     std::uint64_t sequence = 0;  ///< from 1, without gaps; 0 for a renewal, which is not kept
     EventKind kind = EventKind::granted;
     Instant at;
-    Token token = 0;
-    Predicate predicate = Predicate::mutates;
+    lease::Token token = 0;
+    lease::Predicate predicate = lease::Predicate::mutates;
     std::string resource;  ///< the full name
     std::string holder;
 };
@@ -38,9 +38,9 @@ class Events {
 
     explicit Events(Teller teller = Teller::authority, std::size_t kept = 10'000);
 
-    void publish(EventKind kind, std::string_view resource, const Lease& lease, Instant at);
+    void publish(EventKind kind, std::string_view resource, const lease::Lease& lease, Instant at);
     /// For a request that this authority carried out: publishes unless the store does.
-    void publish_own(EventKind kind, std::string_view resource, const Lease& lease, Instant at) {
+    void publish_own(EventKind kind, std::string_view resource, const lease::Lease& lease, Instant at) {
         if (teller_ == Teller::authority) publish(kind, resource, lease, at);
     }
 
@@ -52,7 +52,7 @@ class Events {
     /// The follower is called for every change of a lease whose full name begins with `prefix`, with the lease as far
     /// as it is known; for renewals only if the store reports them. Unlike subscribe(), it does not make every renewal
     /// build an event.
-    using Follower = std::function<void(EventKind kind, std::string_view resource, const Lease& lease)>;
+    using Follower = std::function<void(EventKind kind, std::string_view resource, const lease::Lease& lease)>;
     Subscription follow(std::string prefix, Follower follower);
     void unfollow(Subscription subscription);
 
@@ -85,4 +85,4 @@ class Events {
     Subscription next_subscription_ = 1;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

@@ -1,13 +1,13 @@
 #include "authority/idempotency.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
 std::uint64_t fingerprint_of(const AcquireRequest& request) {
     std::string text = request.session + '\n' + request.reason + '\n' + request.metadata + '\n';
     text += std::to_string(request.ttl ? request.ttl->count() : -1) + '\n';
     text += std::to_string(request.epoch.value_or(0)) + '\n';
-    for (const Intent& intent : request.intents) {
+    for (const lease::Intent& intent : request.intents) {
         text += intent.resource + '\n';
         text += to_string(intent.predicate);
     }
@@ -77,4 +77,4 @@ void Idempotency::forget(Instant now) {
     }
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "base/random.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 
 /// Keeps the first answers for clients that retry because they did not receive them (G7).
 class Idempotency {
@@ -59,4 +59,4 @@ class Idempotency {
     std::size_t bytes_ = 0;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

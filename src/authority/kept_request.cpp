@@ -5,7 +5,7 @@
 
 #include "base/assert.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
 constexpr std::uint8_t kept_node = 0x01;
@@ -80,7 +80,7 @@ KeptRequest::KeptRequest(const AcquireRequest& asked) {
          {&asked.caller.address, &asked.session, &asked.reason, &asked.metadata, &asked.idempotency_key})
         writer.put(*text);
     writer.put(std::uint64_t{asked.intents.size()});
-    for (const Intent& intent : asked.intents) {
+    for (const lease::Intent& intent : asked.intents) {
         writer.put(static_cast<std::uint64_t>(intent.predicate));
         writer.put(intent.resource);
     }
@@ -110,15 +110,15 @@ void KeptRequest::unpack(AcquireRequest& out) const {
     if ((flags & kept_ttl) != 0) out.ttl = reader.get_duration();
     out.wait = reader.get_duration();
     out.caller.connection = reader.get_number();
-    out.caller.acts_for = static_cast<Owner>(reader.get_number());
+    out.caller.acts_for = static_cast<lease::Owner>(reader.get_number());
     for (std::string* text : {&out.caller.address, &out.session, &out.reason, &out.metadata, &out.idempotency_key})
         *text = reader.get_text();
     out.intents.resize(reader.get_number());
-    for (Intent& intent : out.intents) {
-        intent.predicate = static_cast<Predicate>(reader.get_number());
+    for (lease::Intent& intent : out.intents) {
+        intent.predicate = static_cast<lease::Predicate>(reader.get_number());
         intent.resource = reader.get_text();
     }
     out.reachable = nullptr;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

@@ -5,7 +5,7 @@
 
 #include "authority/requests.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 
 /// A packed AcquireRequest in one small block, for a request that only waits: there may be a hundred thousand of them.
 /// Does not include `reachable`.
@@ -24,4 +24,4 @@ class KeptRequest {
     std::unique_ptr<char[]> bytes_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

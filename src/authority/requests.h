@@ -11,14 +11,14 @@
 #include "lease/owner.h"
 #include "lease/policy.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 
 /// The sender of a request and its connection. Passed through so that policy can depend on it.
 struct Caller {
     std::string address;
     std::uint64_t connection = 0;
-    bool node = false;               ///< the node itself, for agreement among the nodes
-    Owner acts_for = Owner::nobody;  ///< the service whose own request this is; no door sets it
+    bool node = false;                             ///< the node itself, for agreement among the nodes
+    lease::Owner acts_for = lease::Owner::nobody;  ///< the service whose own request this is; no door sets it
 };
 
 struct AcquireRequest {
@@ -26,7 +26,7 @@ struct AcquireRequest {
     std::string holder;
     std::optional<std::uint64_t> epoch;  ///< of an agent; none: the latest seen
     std::string session;
-    std::vector<Intent> intents;  ///< full names
+    std::vector<lease::Intent> intents;  ///< full names
     std::optional<Duration> ttl;
     Duration wait{};
     std::optional<std::uint64_t> progress;
@@ -37,7 +37,7 @@ struct AcquireRequest {
 };
 
 struct LeaseToRenew {
-    LeaseName name;
+    lease::LeaseName name;
     std::optional<std::uint64_t> progress;
 };
 struct RenewRequest {
@@ -51,7 +51,7 @@ struct RenewRequest {
 
 struct ReleaseRequest {
     Caller caller;
-    LeaseName name;
+    lease::LeaseName name;
     std::string holder;
     std::optional<std::uint64_t> epoch{};
     std::string session{};  ///< the session it was acquired in, which only the leader of a group knows (R2)
@@ -61,7 +61,7 @@ struct ReleaseRequest {
 struct AgentRequest {
     Caller caller;
     std::string id;
-    std::optional<Priority> priority;
+    std::optional<lease::Priority> priority;
     std::optional<std::uint64_t> epoch;
 };
 
@@ -72,7 +72,7 @@ struct PolicyChange {
     std::optional<std::string> name_pattern;     ///< empty: none
     std::optional<Duration> hold_max, idle_max;  ///< zero: no limit
     std::optional<std::size_t> leases_per_holder_max;
-    std::optional<Approval> approval;
+    std::optional<lease::Approval> approval;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

@@ -5,24 +5,24 @@
 #include "authority/authority_impl.h"
 #include "base/assert.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 
 /// One request, from the call to the answer. Objects are reused, with their memory.
-struct SingleRecordCall final : Update {
+struct SingleRecordCall final : store::Update {
     explicit SingleRecordCall(SingleRecord& owner) : single_record(owner) {}
 
-    Effect apply(Record& record, const Neighbours& neighbours, Instant now) override;
+    store::Effect apply(lease::Record& record, const lease::Neighbours& neighbours, Instant now) override;
     void done(Result<void> outcome) override;
 
     Authority::Impl& authority() const { return *single_record.authority_.impl_; }
     /// Anyone may register an agent under any name; a signed request must not depend on that.
     const Agent* agent() const { return signed_for ? nullptr : authority().agents.find(holder); }
     void forget();
-    void note(EventKind kind, const Lease& lease);
+    void note(EventKind kind, const lease::Lease& lease);
 
     struct Noted {
         EventKind kind;
-        Lease lease;
+        lease::Lease lease;
     };
 
     SingleRecord& single_record;
@@ -30,7 +30,7 @@ struct SingleRecordCall final : Update {
     SingleRecord::Rule rule;
     SingleRecord::Done tell;
     SingleRecordAnswer answer;
-    Effect effect = Effect::none;
+    store::Effect effect = store::Effect::none;
     std::vector<Noted> noted;  // events to publish: the first `events` entries
     std::size_t events = 0;
     std::vector<std::uint64_t> outranked;
@@ -48,17 +48,17 @@ void SingleRecordCall::forget() {
     answer.detail.clear();
     answer.has_lease = false;
     answer.cut_from.reset();
-    answer.state = LeaseState::unknown;
+    answer.state = lease::LeaseState::unknown;
     answer.standing = {};
     answer.number = 0;
     answer.text.clear();
-    effect = Effect::none;
+    effect = store::Effect::none;
     events = 0;
     outranked.clear();
     granted = false;
 }
 
-void SingleRecordCall::note(EventKind kind, const Lease& lease) {
+void SingleRecordCall::note(EventKind kind, const lease::Lease& lease) {
     if (events == noted.size()) noted.emplace_back();
     Noted& entry = noted[events++];
     entry.kind = kind;
@@ -70,7 +70,7 @@ void SingleRecordCall::note(EventKind kind, const Lease& lease) {
     entry.lease.metadata = lease.metadata;
 }
 
-Effect SingleRecordCall::apply(Record& record, const Neighbours& neighbours, Instant now) {
+store::Effect SingleRecordCall::apply(lease::Record& record, const lease::Neighbours& neighbours, Instant now) {
     forget();
     answer.at = now;
     RecordTransaction desk(*this, record, neighbours, now);
@@ -110,7 +110,7 @@ std::string_view RecordTransaction::holder() const {
 std::string_view RecordTransaction::extra() const {
     return call_.extra;
 }
-const Policy& RecordTransaction::policy() const {
+const lease::Policy& RecordTransaction::policy() const {
     return call_.authority().policy();
 }
 SingleRecordAnswer& RecordTransaction::answer() {
@@ -124,19 +124,19 @@ std::optional<Code> RecordTransaction::refuse(Code code) const {
 }
 
 /// The detail names the service's own request for this.
-std::optional<Code> RecordTransaction::refuse_for(Owner of) const {
+std::optional<Code> RecordTransaction::refuse_for(lease::Owner of) const {
     call_.answer.detail = advice_of(of);
-    return refuse(refusal_of(of));
+    return refuse(lease::refusal_of(of));
 }
 
 /// Only a signed request may change a resource that belongs to its publisher (D1).
 bool RecordTransaction::forbidden() const {
-    return !call_.signed_for && is_reserved(call_.resource);
+    return !call_.signed_for && lease::is_reserved(call_.resource);
 }
 
 /// The service that owns the resource; nobody for a signed request.
-Owner RecordTransaction::owner() const {
-    return call_.signed_for ? Owner::nobody : owner_of(call_.resource);
+lease::Owner RecordTransaction::owner() const {
+    return call_.signed_for ? lease::Owner::nobody : lease::owner_of(call_.resource);
 }
 
 /// The checks of Admission::terms_for(), in the same order.
@@ -145,17 +145,19 @@ std::optional<Code> RecordTransaction::admitted() const {
     if (impl.admission.stopping) return Code::stopping;
     const Agent* agent = call_.agent();
     if (agent != nullptr && agent->restarting) return Code::agent_restarting;
-    if (const Owner of = owner(); of != Owner::nobody && of != Owner::leaders) return refuse_for(of);
-    return bar_to(impl.policy(), call_.holder, call_.resource);
+    if (const lease::Owner of = owner(); of != lease::Owner::nobody && of != lease::Owner::leaders)
+        return refuse_for(of);
+    return lease::bar_to(impl.policy(), call_.holder, call_.resource);
 }
 
-std::optional<Code> RecordTransaction::acquire(Predicate predicate, std::optional<Duration> ttl,
+std::optional<Code> RecordTransaction::acquire(lease::Predicate predicate, std::optional<Duration> ttl,
                                                std::string_view metadata) {
     Authority::Impl& impl = call_.authority();
     if (const auto code = admitted()) return refuse(*code);
-    const auto decision = call_.exact && ttl ? decide_exact_ttl(policy(), *ttl) : decide_ttl(policy(), ttl);
-    if (const auto* refused_ttl = std::get_if<RefusedTtl>(&decision)) return refuse(refused_ttl->code);
-    const GrantedTtl& terms = std::get<GrantedTtl>(decision);
+    const auto decision =
+        call_.exact && ttl ? lease::decide_exact_ttl(policy(), *ttl) : lease::decide_ttl(policy(), ttl);
+    if (const auto* refused_ttl = std::get_if<lease::RefusedTtl>(&decision)) return refuse(refused_ttl->code);
+    const lease::GrantedTtl& terms = std::get<lease::GrantedTtl>(decision);
     if (impl.admission.recovering(impl.now)) {
         call_.answer.retry_in = impl.admission.recovering_until - impl.now;
         call_.answer.detail = impl.admission.recovering_why;
@@ -175,64 +177,64 @@ std::optional<Code> RecordTransaction::acquire(Predicate predicate, std::optiona
     const Agent* agent = call_.agent();
     // G2. A Redis key has no session: its value is the only identity of its client.
     const std::string session = agent != nullptr && !call_.exact ? session_of_epoch(agent->epoch) : std::string{};
-    const Claim claim{.holder = call_.holder,
-                      .session = session,
-                      .reason = {},
-                      .metadata = metadata,
-                      .predicate = predicate,
-                      .ttl = terms.ttl,
-                      .hold_max = policy().hold_max,
-                      .ttl_min = call_.exact ? terms.ttl : policy().ttl_min,
-                      .progress = {},
-                      .priority = agent != nullptr ? agent->priority : impl.timestamp(),
-                      .agent = agent != nullptr,
-                      .token = *token,
-                      .request = impl.acquisitions.next_number(),
-                      .queued = false,
-                      .takes_over = 0,
-                      .replaces_own = call_.replacing};
-    auto verdict = acquire_in_place(record_, neighbours_, claim, now_);
-    if (const auto* rejected = std::get_if<Rejected>(&verdict)) return refuse(rejected->code);
-    if (auto* busy = std::get_if<Busy>(&verdict)) {
+    const lease::Claim claim{.holder = call_.holder,
+                             .session = session,
+                             .reason = {},
+                             .metadata = metadata,
+                             .predicate = predicate,
+                             .ttl = terms.ttl,
+                             .hold_max = policy().hold_max,
+                             .ttl_min = call_.exact ? terms.ttl : policy().ttl_min,
+                             .progress = {},
+                             .priority = agent != nullptr ? agent->priority : impl.timestamp(),
+                             .agent = agent != nullptr,
+                             .token = *token,
+                             .request = impl.acquisitions.next_number(),
+                             .queued = false,
+                             .takes_over = 0,
+                             .replaces_own = call_.replacing};
+    auto verdict = lease::acquire_in_place(record_, neighbours_, claim, now_);
+    if (const auto* rejected = std::get_if<lease::Rejected>(&verdict)) return refuse(rejected->code);
+    if (auto* busy = std::get_if<lease::Busy>(&verdict)) {
         call_.answer.standing = std::move(busy->standing);
         return refuse(Code::busy);
     }
-    const GrantedInPlace& granted = std::get<GrantedInPlace>(verdict);
-    for (const Lease& lease : granted.superseded)
+    const lease::GrantedInPlace& granted = std::get<lease::GrantedInPlace>(verdict);
+    for (const lease::Lease& lease : granted.superseded)
         call_.note(EventKind::released, lease);
     call_.note(EventKind::granted, *granted.lease);
     call_.answer.lease = *granted.lease;
     call_.answer.has_lease = true;
     if (terms.cut || granted.lease->ttl < terms.ttl) call_.answer.cut_from = ttl.value_or(terms.ttl);
-    if (agent != nullptr) call_.outranked = outranked_by(record_, neighbours_, claim);
+    if (agent != nullptr) call_.outranked = lease::outranked_by(record_, neighbours_, claim);
     call_.granted = true;
-    call_.effect = std::max(call_.effect, Effect::changed);
+    call_.effect = std::max(call_.effect, store::Effect::changed);
     return std::nullopt;
 }
 
-std::optional<Code> RecordTransaction::replace(Predicate predicate, std::optional<Duration> ttl,
+std::optional<Code> RecordTransaction::replace(lease::Predicate predicate, std::optional<Duration> ttl,
                                                std::string_view metadata) {
-    if (const Owner of = owner(); of != Owner::nobody) return refuse_for(of);
-    const auto own = [&](const Lease& lease) { return lease.holder == call_.holder && lease.session.empty(); };
-    std::vector<Lease> others;
-    for (const Lease& lease : record_.leases)
+    if (const lease::Owner of = owner(); of != lease::Owner::nobody) return refuse_for(of);
+    const auto own = [&](const lease::Lease& lease) { return lease.holder == call_.holder && lease.session.empty(); };
+    std::vector<lease::Lease> others;
+    for (const lease::Lease& lease : record_.leases)
         if (!own(lease)) others.push_back(lease);
-    std::erase_if(record_.leases, [&](const Lease& lease) { return !own(lease); });
+    std::erase_if(record_.leases, [&](const lease::Lease& lease) { return !own(lease); });
     call_.replacing = true;
     const auto refused = acquire(predicate, ttl, metadata);
     call_.replacing = false;
     record_.leases.insert(record_.leases.begin(), others.begin(), others.end());
     std::sort(record_.leases.begin(), record_.leases.end(),
-              [](const Lease& a, const Lease& b) { return a.token < b.token; });
+              [](const lease::Lease& a, const lease::Lease& b) { return a.token < b.token; });
     if (refused) return refused;
-    const Token granted = record_.leases.back().token;  // G3: the highest
+    const lease::Token granted = record_.leases.back().token;  // G3: the highest
     const auto note_of_grant = static_cast<std::ptrdiff_t>(call_.events) - 1;
     while (record_.leases.front().token != granted) {
-        const Lease& lease = record_.leases.front();
+        const lease::Lease& lease = record_.leases.front();
         const bool released = own(lease);
         call_.note(released ? EventKind::released : EventKind::revoked, lease);
-        record_.end(lease.token, released ? Ending::released : Ending::revoked, now_);
-        call_.effect = Effect::freed;
+        record_.end(lease.token, released ? lease::Ending::released : lease::Ending::revoked, now_);
+        call_.effect = store::Effect::freed;
     }
     // Publish the ends before the grant.
     const auto notes = call_.noted.begin();
@@ -240,53 +242,54 @@ std::optional<Code> RecordTransaction::replace(Predicate predicate, std::optiona
     return std::nullopt;
 }
 
-std::optional<Code> RecordTransaction::renew(Token token, std::optional<Duration> ttl) {
+std::optional<Code> RecordTransaction::renew(lease::Token token, std::optional<Duration> ttl) {
     return renew(token, ttl, call_.holder);
 }
 
-std::optional<Code> RecordTransaction::renew(Token token, std::optional<Duration> ttl, std::string_view holder) {
+std::optional<Code> RecordTransaction::renew(lease::Token token, std::optional<Duration> ttl, std::string_view holder) {
     if (forbidden()) return refuse(Code::reserved_namespace);
-    const auto verdict = renew_in_place(record_, {token, holder, call_.resource, ttl, {}, call_.exact}, policy(), now_);
-    if (const auto* rejected = std::get_if<Rejected>(&verdict)) return refuse(rejected->code);
-    const RenewedInPlace& renewed = std::get<RenewedInPlace>(verdict);
+    const auto verdict =
+        lease::renew_in_place(record_, {token, holder, call_.resource, ttl, {}, call_.exact}, policy(), now_);
+    if (const auto* rejected = std::get_if<lease::Rejected>(&verdict)) return refuse(rejected->code);
+    const lease::RenewedInPlace& renewed = std::get<lease::RenewedInPlace>(verdict);
     call_.answer.lease = *renewed.lease;
     call_.answer.lease.ttl = renewed.ttl;
     call_.answer.has_lease = true;
     call_.answer.cut_from = renewed.cut_from;
     if (call_.authority().events.anyone_listens()) call_.note(EventKind::renewed, *renewed.lease);
-    call_.effect = std::max(call_.effect, Effect::changed);
+    call_.effect = std::max(call_.effect, store::Effect::changed);
     return std::nullopt;
 }
 
-std::optional<Code> RecordTransaction::release(Token token) {
-    if (const Owner of = owner(); of != Owner::nobody) {
-        const Lease* lease = of == Owner::leaders ? record_.find(token) : nullptr;
+std::optional<Code> RecordTransaction::release(lease::Token token) {
+    if (const lease::Owner of = owner(); of != lease::Owner::nobody) {
+        const lease::Lease* lease = of == lease::Owner::leaders ? record_.find(token) : nullptr;
         const bool proved =
             lease != nullptr && (call_.by_connection || (!lease->session.empty() && lease->session == call_.extra));
-        if (!proved && (of != Owner::leaders || lease != nullptr)) return refuse_for(of);
+        if (!proved && (of != lease::Owner::leaders || lease != nullptr)) return refuse_for(of);
     }
-    const auto verdict = release_in_place(record_, token, call_.holder, call_.answer.lease, now_);
-    if (const auto* rejected = std::get_if<Rejected>(&verdict)) return refuse(rejected->code);
-    if (const auto* ended = std::get_if<AlreadyEnded>(&verdict)) {
+    const auto verdict = lease::release_in_place(record_, token, call_.holder, call_.answer.lease, now_);
+    if (const auto* rejected = std::get_if<lease::Rejected>(&verdict)) return refuse(rejected->code);
+    if (const auto* ended = std::get_if<lease::AlreadyEnded>(&verdict)) {
         call_.answer.state = ended->state;
-        if (ended->was_reserved) call_.effect = Effect::freed;
+        if (ended->was_reserved) call_.effect = store::Effect::freed;
         return std::nullopt;
     }
-    call_.answer.state = LeaseState::released;
+    call_.answer.state = lease::LeaseState::released;
     call_.answer.has_lease = true;
     call_.note(EventKind::released, call_.answer.lease);
-    call_.effect = Effect::freed;
+    call_.effect = store::Effect::freed;
     return std::nullopt;
 }
 
-void RecordTransaction::end(Token token, Ending how) {
-    const Lease* lease = record_.find(token);
-    HOLDFAST_ASSERT(lease != nullptr && how != Ending::expired && owner() == Owner::nobody);
+void RecordTransaction::end(lease::Token token, lease::Ending how) {
+    const lease::Lease* lease = record_.find(token);
+    HOLDFAST_ASSERT(lease != nullptr && how != lease::Ending::expired && owner() == lease::Owner::nobody);
     call_.answer.lease = *lease;
     call_.answer.has_lease = true;
-    call_.note(how == Ending::revoked ? EventKind::revoked : EventKind::released, *lease);
+    call_.note(how == lease::Ending::revoked ? EventKind::revoked : EventKind::released, *lease);
     record_.end(token, how, now_);
-    call_.effect = Effect::freed;
+    call_.effect = store::Effect::freed;
 }
 
 // ---- the calls ----
@@ -305,7 +308,7 @@ SingleRecordCall& SingleRecord::take_call() {
     return call;
 }
 
-void SingleRecord::expect(std::span<const Expected> coming) {
+void SingleRecord::expect(std::span<const store::Expected> coming) {
     authority_.impl_->store->expect(coming);
 }
 
@@ -325,8 +328,8 @@ void SingleRecord::update(const SingleRecordSubject& subject, Rule rule, Done do
     if (!call.holder.empty() && !call.signed_for) impl.agents.see(call.holder, {}, impl.now);
     const std::size_t most = subject.takes ? impl.policy().leases_per_holder_max : 0;
     if (most == 0) return start(call);
-    impl.store->leases_of(call.holder, Store::Which::active, most,
-                          [this, &call, most](const Result<std::vector<LeaseName>>& held) {
+    impl.store->leases_of(call.holder, store::Store::Which::active, most,
+                          [this, &call, most](const Result<std::vector<lease::LeaseName>>& held) {
                               if (!held) return call.done(held.error());
                               call.over_quota = held->size() + 1 > most;
                               start(call);
@@ -339,25 +342,25 @@ void SingleRecord::start(SingleRecordCall& call) {
     impl.settle_accounts();
 }
 
-void SingleRecord::acquire(std::string_view resource, std::string_view holder, Predicate predicate,
+void SingleRecord::acquire(std::string_view resource, std::string_view holder, lease::Predicate predicate,
                            std::optional<Duration> ttl, Done done) {
     update(
         {.resource = resource, .holder = holder, .extra = {}, .takes = true},
         [predicate, ttl](RecordTransaction& desk) { desk.acquire(predicate, ttl); }, std::move(done));
 }
 
-void SingleRecord::renew(std::string_view resource, std::string_view holder, Token token, std::optional<Duration> ttl,
-                         Done done) {
+void SingleRecord::renew(std::string_view resource, std::string_view holder, lease::Token token,
+                         std::optional<Duration> ttl, Done done) {
     update(
         {.resource = resource, .holder = holder, .extra = {}, .takes = false},
         [token, ttl](RecordTransaction& desk) { desk.renew(token, ttl); }, std::move(done));
 }
 
-void SingleRecord::release(std::string_view resource, std::string_view holder, Token token, Done done,
+void SingleRecord::release(std::string_view resource, std::string_view holder, lease::Token token, Done done,
                            std::string_view session) {
     update(
         {.resource = resource, .holder = holder, .extra = session, .takes = false},
         [token](RecordTransaction& desk) { desk.release(token); }, std::move(done));
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

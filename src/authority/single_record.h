@@ -15,7 +15,7 @@
 #include "lease/rules.h"
 #include "store/store.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 
 class Authority;
 struct SingleRecordCall;
@@ -37,14 +37,14 @@ struct SingleRecordAnswer {
     std::optional<Code> refused;       ///< the reason for a refusal
     std::optional<Duration> retry_in;  ///< when to retry, if that helps
     std::string detail;                ///< if the code alone is not enough
-    Lease lease;                       ///< of acquire, renew, release and end: as it is, or was at its end
+    lease::Lease lease;                ///< of acquire, renew, release and end: as it is, or was at its end
     bool has_lease = false;
-    std::optional<Duration> cut_from;        ///< the requested TTL, if the policy cut it
-    LeaseState state = LeaseState::unknown;  ///< of release: if `has_lease`, released by this request
-    ConflictReport standing;                 ///< of an acquire refused with `busy`: the conflicts
-    Instant at;                              ///< the store's time of the answer
-    std::int64_t number = 0;                 ///< for the rule's own use
-    std::string text;                        ///< likewise
+    std::optional<Duration> cut_from;                      ///< the requested TTL, if the policy cut it
+    lease::LeaseState state = lease::LeaseState::unknown;  ///< of release: if `has_lease`, released by this request
+    lease::ConflictReport standing;                        ///< of an acquire refused with `busy`: the conflicts
+    Instant at;                                            ///< the store's time of the answer
+    std::int64_t number = 0;                               ///< for the rule's own use
+    std::string text;                                      ///< likewise
 };
 
 /// One record in a transaction, and the operations on it. The changes take effect together with the record, all or
@@ -56,46 +56,48 @@ class RecordTransaction {
     std::string_view extra() const;
 
     /// The settled record (T2). Rules change it only by the functions below.
-    const Record& record() const { return record_; }
+    const lease::Record& record() const { return record_; }
     Instant now() const { return now_; }
-    const Policy& policy() const;
+    const lease::Policy& policy() const;
     SingleRecordAnswer& answer();
 
     /// Acquires the resource for holder(), with all checks of Authority::acquire(). Returns the reason if refused;
     /// nothing is then changed. answer() has the lease or the conflicts. REQUIRES: the subject has `takes` set.
     /// The metadata is a JSON object as text, or empty.
-    std::optional<Code> acquire(Predicate predicate, std::optional<Duration> ttl, std::string_view metadata = {});
+    std::optional<Code> acquire(lease::Predicate predicate, std::optional<Duration> ttl,
+                                std::string_view metadata = {});
 
     /// As acquire(), but replaces the current holders: the leases of holder() without a session are released, all
     /// others are revoked. If it is refused, no lease has ended.
-    std::optional<Code> replace(Predicate predicate, std::optional<Duration> ttl, std::string_view metadata = {});
+    std::optional<Code> replace(lease::Predicate predicate, std::optional<Duration> ttl,
+                                std::string_view metadata = {});
 
     /// Extends a lease of holder() (R1), or of `holder` if the caller acts for another holder.
-    std::optional<Code> renew(Token token, std::optional<Duration> ttl);
-    std::optional<Code> renew(Token token, std::optional<Duration> ttl, std::string_view holder);
+    std::optional<Code> renew(lease::Token token, std::optional<Duration> ttl);
+    std::optional<Code> renew(lease::Token token, std::optional<Duration> ttl, std::string_view holder);
 
     /// Releases a lease of holder() (R2). A leader's lease only if extra() is the session it leads in, or by_connection
     /// is set. answer().state is its state.
-    std::optional<Code> release(Token token);
+    std::optional<Code> release(lease::Token token);
 
     /// Ends an active lease of any holder: `released`, or `revoked` if requested by another party. REQUIRES: the lease
     /// is in the record, `how` is not `expired`, and the resource belongs to no service.
-    void end(Token token, Ending how);
+    void end(lease::Token token, lease::Ending how);
 
  private:
     friend struct SingleRecordCall;
-    RecordTransaction(SingleRecordCall& call, Record& record, const Neighbours& neighbours, Instant now)
+    RecordTransaction(SingleRecordCall& call, lease::Record& record, const lease::Neighbours& neighbours, Instant now)
         : call_(call), record_(record), neighbours_(neighbours), now_(now) {}
 
     std::optional<Code> refuse(Code code) const;
-    std::optional<Code> refuse_for(Owner of) const;
+    std::optional<Code> refuse_for(lease::Owner of) const;
     std::optional<Code> admitted() const;
     bool forbidden() const;
-    Owner owner() const;
+    lease::Owner owner() const;
 
     SingleRecordCall& call_;
-    Record& record_;
-    const Neighbours& neighbours_;
+    lease::Record& record_;
+    const lease::Neighbours& neighbours_;
     Instant now_;
 };
 
@@ -124,17 +126,18 @@ class SingleRecord {
     SingleRecord& operator=(const SingleRecord&) = delete;
 
     /// A hint to the store about the next requests (Store::expect).
-    void expect(std::span<const Expected> coming);
+    void expect(std::span<const store::Expected> coming);
 
     /// Runs any rule on one record. `answer.refused` is set by the rule, or is the code of a store failure
     /// (storage_failure()).
     void update(const SingleRecordSubject& subject, Rule rule, Done done);
 
-    void acquire(std::string_view resource, std::string_view holder, Predicate predicate, std::optional<Duration> ttl,
-                 Done done);
-    void renew(std::string_view resource, std::string_view holder, Token token, std::optional<Duration> ttl, Done done);
+    void acquire(std::string_view resource, std::string_view holder, lease::Predicate predicate,
+                 std::optional<Duration> ttl, Done done);
+    void renew(std::string_view resource, std::string_view holder, lease::Token token, std::optional<Duration> ttl,
+               Done done);
     /// The session is needed only for the lease of a leader.
-    void release(std::string_view resource, std::string_view holder, Token token, Done done,
+    void release(std::string_view resource, std::string_view holder, lease::Token token, Done done,
                  std::string_view session = {});
 
  private:
@@ -149,4 +152,4 @@ class SingleRecord {
     std::vector<SingleRecordCall*> free_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

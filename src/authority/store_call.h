@@ -9,7 +9,7 @@
 #include "authority/answers.h"
 #include "store/store.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 
 /// The code for a failure of the store or the disk.
 inline Code code_of_failure(const Error& error) {
@@ -31,13 +31,13 @@ template <class Verdict>
 struct Ruling {
     using verdict_type = Verdict;
     Verdict verdict;
-    Effect effect = Effect::none;
+    store::Effect effect = store::Effect::none;
 };
 
 /// Calls a rule with or without the neighbours, as it requires.
 template <class Rule>
-auto call_rule(Rule& rule, Record& record, const Neighbours& neighbours, Instant now) {
-    if constexpr (std::is_invocable_v<Rule&, Record&, const Neighbours&, Instant>)
+auto call_rule(Rule& rule, lease::Record& record, const lease::Neighbours& neighbours, Instant now) {
+    if constexpr (std::is_invocable_v<Rule&, lease::Record&, const lease::Neighbours&, Instant>)
         return rule(record, neighbours, now);
     else
         return rule(record, now);
@@ -46,15 +46,15 @@ auto call_rule(Rule& rule, Record& record, const Neighbours& neighbours, Instant
 /// Runs a rule on one record: `rule(Record&, [const Neighbours&,] Instant) -> Ruling<Verdict>`, then
 /// `done(Result<Verdict>)` once the store has answered. Both are kept until then.
 template <class Rule, class Done>
-void apply_rule(Store& store, std::string_view resource, Rule rule, Done done) {
-    using Verdict = typename decltype(call_rule(rule, std::declval<Record&>(), std::declval<const Neighbours&>(),
-                                                Instant{}))::verdict_type;
+void apply_rule(store::Store& store, std::string_view resource, Rule rule, Done done) {
+    using Verdict = typename decltype(call_rule(rule, std::declval<lease::Record&>(),
+                                                std::declval<const lease::Neighbours&>(), Instant{}))::verdict_type;
 
-    class RuleUpdate final : public Update {
+    class RuleUpdate final : public store::Update {
      public:
         RuleUpdate(Rule rule, Done done) : rule_(std::move(rule)), done_(std::move(done)) {}
 
-        Effect apply(Record& record, const Neighbours& neighbours, Instant now) override {
+        store::Effect apply(lease::Record& record, const lease::Neighbours& neighbours, Instant now) override {
             auto ruling = call_rule(rule_, record, neighbours, now);
             verdict_.emplace(std::move(ruling.verdict));
             return ruling.effect;
@@ -75,4 +75,4 @@ void apply_rule(Store& store, std::string_view resource, Rule rule, Done done) {
     store.update(resource, *new RuleUpdate(std::move(rule), std::move(done)));
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

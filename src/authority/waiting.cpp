@@ -3,11 +3,11 @@
 #include "authority/acquisition.h"
 #include "authority/store_call.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
 /// The number of waiters that retry or time out per turn, before other work runs: one release may make all of them due.
-constexpr std::size_t waiters_per_turn = limits::waiters_per_record;
+constexpr std::size_t waiters_per_turn = lease::limits::waiters_per_record;
 
 }  // namespace
 
@@ -21,12 +21,12 @@ void Acquisitions::busy(const RequestPtr& request) {
         return leave(request, std::move(ending));
     }
     if (request->again) return try_again(request);
-    const ConflictReport& standing = request->attempt->standing;
+    const lease::ConflictReport& standing = request->attempt->standing;
     if (standing.too_many) return leave(request, Refused{Code::too_many_leases, {}, {}});
     if (!request->agent || !(standing.older_holder || standing.older_waiter)) return wait(request);
     request->trying = true;
-    store_->leases_of(request->attempt->asked.holder, Store::Which::active, 1,
-                      [this, request](const Result<std::vector<LeaseName>>& held) {
+    store_->leases_of(request->attempt->asked.holder, store::Store::Which::active, 1,
+                      [this, request](const Result<std::vector<lease::LeaseName>>& held) {
                           if (!held) return fail(request, storage_failure(held.error()));
                           request->trying = false;
                           if (request->ending || request->again) return busy(request);
@@ -35,7 +35,8 @@ void Acquisitions::busy(const RequestPtr& request) {
 }
 
 void Acquisitions::judged(const RequestPtr& request, bool holds_something) {
-    if (judge(request->attempt->standing, request->claim(0), holds_something) == Turn::wait) return wait(request);
+    if (lease::judge(request->attempt->standing, request->claim(0), holds_something) == lease::Turn::wait)
+        return wait(request);
     AcquireBusy death = busy_answer(Code::die, std::move(request->attempt->standing));
     death.retry_in = parts_.agents.told_to_die(request->attempt->asked.holder);
     leave(request, std::move(death));
@@ -48,9 +49,9 @@ void Acquisitions::wait(const RequestPtr& request) {
     }
     if (request->attempt->terms.wait <= Duration::zero())
         return answer(request, busy_answer(Code::busy, std::move(request->attempt->standing)));
-    if (waiting() >= limits::waiters) return answer(request, Refused{Code::too_many_waiters, {}, Duration{1s}});
+    if (waiting() >= lease::limits::waiters) return answer(request, Refused{Code::too_many_waiters, {}, Duration{1s}});
     // G6: do not take the place of another request that waits on this node.
-    if (const ConflictReport& found = request->attempt->standing;
+    if (const lease::ConflictReport& found = request->attempt->standing;
         found.own_entry != 0 && !requests_.contains(found.own_entry)) {
         request->takes_over = found.own_entry;
         request->priority = std::min(request->priority, found.own_place);
@@ -72,10 +73,11 @@ void Acquisitions::queue(const RequestPtr& request) {
     const auto ask = [this, request](std::size_t step) {
         apply_rule(
             *store_, request->attempt->intent(step).resource,
-            [request, step](Record& record, const Neighbours& neighbours, Instant) {
-                const Claim claim = request->claim(step);
-                if (enqueue(record, claim, *request->wait_until)) return Ruling{Queued{true, {}}, Effect::none};
-                return Ruling{Queued{false, outranked_by(record, neighbours, claim)}, Effect::changed};
+            [request, step](lease::Record& record, const lease::Neighbours& neighbours, Instant) {
+                const lease::Claim claim = request->claim(step);
+                if (lease::enqueue(record, claim, *request->wait_until))
+                    return Ruling{Queued{true, {}}, store::Effect::none};
+                return Ruling{Queued{false, lease::outranked_by(record, neighbours, claim)}, store::Effect::changed};
             },
             [this, request](const Result<Queued>& queued) {
                 if (!queued)
@@ -101,8 +103,8 @@ void Acquisitions::judge_again(const std::vector<std::uint64_t>& requests) {
     for (const std::uint64_t id : requests) {
         const RequestPtr request = find(id);
         if (!request) continue;
-        store_->leases_of(request->kept.holder(), Store::Which::active, 1,
-                          [this, id](const Result<std::vector<LeaseName>>& held) {
+        store_->leases_of(request->kept.holder(), store::Store::Which::active, 1,
+                          [this, id](const Result<std::vector<lease::LeaseName>>& held) {
                               if (held && !held->empty()) due_.push_back(id);
                           });
     }
@@ -131,9 +133,9 @@ void Acquisitions::take_out(Stranded place, Callback<> then) {
     const std::uint64_t request = place.request;
     apply_rule(
         *store_, resource,
-        [request](Record& record, Instant) {
-            dequeue(record, request);
-            return Ruling{true, Effect::freed};
+        [request](lease::Record& record, Instant) {
+            lease::dequeue(record, request);
+            return Ruling{true, store::Effect::freed};
         },
         [this, place = std::move(place), then = std::move(then)](const Result<bool>& out) mutable {
             const Instant again = now_ + 1s;
@@ -165,7 +167,7 @@ void Acquisitions::answer(const RequestPtr& request, AcquireAnswer answered) {
 
 std::size_t Acquisitions::waiter_bytes() const {
     constexpr std::size_t index_entries = 3 * 64;
-    constexpr std::size_t each = sizeof(Request) + index_entries + sizeof(Waiter);
+    constexpr std::size_t each = sizeof(Request) + index_entries + sizeof(lease::Waiter);
     return deadlines_.size() * each + kept_bytes_;
 }
 
@@ -277,7 +279,7 @@ void Acquisitions::note_nudged() {
 struct Acquisitions::Survey {
     std::vector<RequestPtr> requests;
     std::vector<AcquireRequest> asked;
-    std::vector<ConflictReport> standings;
+    std::vector<lease::ConflictReport> standings;
     std::size_t missing = 0;
     std::optional<Refused> failure;
     Callback<Answer<std::vector<WaitingRequest>>> reply;
@@ -301,13 +303,13 @@ void Acquisitions::survey(std::string_view holder, Callback<Answer<std::vector<W
     survey->reply = std::move(reply);
     const auto [first, last] = by_holder_.equal_range(holder);
     std::size_t intents = 0;  // limited as for one request: each reads a record and all its conflicts
-    for (auto entry = first; entry != last && survey->requests.size() < limits::named_per_record; ++entry) {
+    for (auto entry = first; entry != last && survey->requests.size() < lease::limits::named_per_record; ++entry) {
         RequestPtr request = find((*entry)->id);
         if (!request) continue;
         AcquireRequest asked;
         request->kept.unpack(asked);
         intents += asked.intents.size();
-        if (intents > limits::intents_per_manifest && !survey->requests.empty()) break;
+        if (intents > lease::limits::intents_per_manifest && !survey->requests.empty()) break;
         survey->requests.push_back(std::move(request));
         survey->asked.push_back(std::move(asked));
     }
@@ -316,17 +318,18 @@ void Acquisitions::survey(std::string_view holder, Callback<Answer<std::vector<W
     for (std::size_t i = 0; i < survey->requests.size(); ++i) {
         const Request& request = *survey->requests[i];
         const AcquireRequest& asked = survey->asked[i];
-        for (const Intent& intent : asked.intents) {
+        for (const lease::Intent& intent : asked.intents) {
             ++survey->missing;
             apply_rule(
                 *store_, intent.resource,
-                [&request, &asked, &intent](Record& record, const Neighbours& neighbours, Instant now) {
-                    ConflictReport found = standing_of(record, neighbours, request.claim_on(intent, asked), now);
-                    for (Conflict& conflict : found.conflicts)
+                [&request, &asked, &intent](lease::Record& record, const lease::Neighbours& neighbours, Instant now) {
+                    lease::ConflictReport found =
+                        lease::standing_of(record, neighbours, request.claim_on(intent, asked), now);
+                    for (lease::Conflict& conflict : found.conflicts)
                         if (conflict.resource.empty()) conflict.resource = intent.resource;
                     return Ruling{std::move(found)};
                 },
-                [this, survey, i](Result<ConflictReport> found) {
+                [this, survey, i](Result<lease::ConflictReport> found) {
                     if (found)
                         survey->standings[i].add(std::move(*found));
                     else
@@ -356,4 +359,4 @@ void Acquisitions::serve(Instant now) {
     serving_ = false;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

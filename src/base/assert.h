@@ -1,11 +1,11 @@
 #pragma once
 
-namespace holdfast {
+namespace holdfast::inline base {
 
 /// Prints the failed expression and its location, and aborts.
 [[noreturn]] void assertion_failed(const char* expression, const char* file, int line);
 
-}  // namespace holdfast
+}  // namespace holdfast::inline base
 
 /// False means a bug. Always on, in release too. User input must never reach an assertion.
 #define HOLDFAST_ASSERT(expression) \

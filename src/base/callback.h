@@ -7,7 +7,7 @@
 
 #include "base/assert.h"
 
-namespace holdfast {
+namespace holdfast::inline base {
 
 /// A move-only function to be called later. Captures of up to six words are stored inside, so that answering a request
 /// does not allocate; larger ones are on the heap.
@@ -91,4 +91,4 @@ class Callback {
     const Table* table_ = nullptr;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::inline base

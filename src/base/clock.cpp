@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 
-namespace holdfast {
+namespace holdfast::inline base {
 namespace {
 
 std::chrono::nanoseconds read(clockid_t clock) {
@@ -70,4 +70,4 @@ ClockReading read_boot_clock() {
     return {.clock = std::move(clock), .now = store_clock_now()};
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::inline base

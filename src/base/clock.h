@@ -4,7 +4,7 @@
 
 #include "base/time.h"
 
-namespace holdfast {
+namespace holdfast::inline base {
 
 /// The operating system's clocks. Only the shell (doors, server, client, supervise) may read them; the core gets the
 /// time as an argument. Both run on CLOCK_BOOTTIME, which counts suspend and never steps (T3).
@@ -27,4 +27,4 @@ struct ClockReading {
 
 ClockReading read_boot_clock();
 
-}  // namespace holdfast
+}  // namespace holdfast::inline base

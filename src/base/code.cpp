@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace holdfast::core {
+namespace holdfast::inline base {
 namespace {
 
 struct Text {
@@ -148,4 +148,4 @@ std::string_view advice_of(Code code) {
     return texts[static_cast<std::size_t>(code)].advice;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::inline base

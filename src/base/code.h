@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-namespace holdfast::core {
+namespace holdfast::inline base {
 
 /// The reasons for refusals and failures: stable names that programs may match, listed in docs/http-api.md.
 enum class Code : std::uint8_t {
@@ -97,4 +97,4 @@ std::optional<Code> code_in(std::string_view name);
 /// What happened and what to do next, for people.
 std::string_view advice_of(Code code);
 
-}  // namespace holdfast::core
+}  // namespace holdfast::inline base

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace holdfast {
+namespace holdfast::inline base {
 namespace {
 
 constexpr std::string_view base32_digits = "abcdefghijklmnopqrstuvwxyz234567";
@@ -82,4 +82,4 @@ std::optional<std::string> from_hex(std::string_view text) {
     return bytes;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::inline base

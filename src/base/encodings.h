@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace holdfast {
+namespace holdfast::inline base {
 
 /// Encodings of bytes as text, as in RFC 4648, without padding.
 
@@ -21,4 +21,4 @@ std::string to_hex(std::string_view bytes);
 /// Returns nullopt if the text is not pairs of hexadecimal digits, of either case.
 std::optional<std::string> from_hex(std::string_view text);
 
-}  // namespace holdfast
+}  // namespace holdfast::inline base

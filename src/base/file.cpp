@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace holdfast {
+namespace holdfast::inline base {
 
 File::File(const std::string& path, int flags) : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0600)) {}
 
@@ -22,4 +22,4 @@ bool write_all(int fd, std::string_view text) {
     return true;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::inline base

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace holdfast {
+namespace holdfast::inline base {
 
 /// A file descriptor that is closed at the end of the scope. Files it creates are accessible to their owner only.
 class File {
@@ -24,4 +24,4 @@ class File {
 /// Returns false and sets errno if not all of the text could be written.
 bool write_all(int fd, std::string_view text);
 
-}  // namespace holdfast
+}  // namespace holdfast::inline base

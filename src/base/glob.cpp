@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-namespace holdfast::redis {
+namespace holdfast::inline base {
 namespace {
 
 unsigned char byte(char c) {
@@ -94,4 +94,4 @@ std::string_view glob_prefix(std::string_view pattern) {
     return pattern.substr(0, pattern.find_first_of("*?[\\"));
 }
 
-}  // namespace holdfast::redis
+}  // namespace holdfast::inline base

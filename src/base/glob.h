@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace holdfast::redis {
+namespace holdfast::inline base {
 
 /// True if the whole text matches the pattern, with the syntax of Redis's KEYS and SCAN, byte by byte: `*` matches any
 /// number of bytes, `?` one, `[abc]`, `[a-z]` and `[^a]` one of a set; `\` makes the next byte literal. An unclosed set
@@ -17,4 +17,4 @@ bool glob_matches(std::string_view pattern, std::string_view text, std::uint64_t
 /// A prefix of every matching text.
 std::string_view glob_prefix(std::string_view pattern);
 
-}  // namespace holdfast::redis
+}  // namespace holdfast::inline base

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstring>
 
-namespace holdfast {
+namespace holdfast::inline base {
 namespace {
 
 struct Sip {
@@ -101,4 +101,4 @@ std::uint64_t hash_text(HashKey key, std::string_view text) {
     return sip.finish();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::inline base

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace holdfast {
+namespace holdfast::inline base {
 
 /// A secret key that makes hash values unpredictable, so that a hostile client cannot fill one bucket of a hash table.
 struct HashKey {
@@ -37,4 +37,4 @@ TextMap<Value> make_text_map(HashKey key) {
     return TextMap<Value>(0, TextHash{key});
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::inline base

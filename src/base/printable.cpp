@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace holdfast {
+namespace holdfast::inline base {
 namespace {
 
 struct Character {
@@ -95,4 +95,4 @@ std::string printable_json(std::string_view json) {
     return shown;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::inline base

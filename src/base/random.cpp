@@ -6,7 +6,7 @@
 #include "base/assert.h"
 #include "base/encodings.h"
 
-namespace holdfast {
+namespace holdfast::inline base {
 namespace {
 
 void fill(void* out, std::size_t bytes) {
@@ -33,4 +33,4 @@ std::string random_hex(std::size_t bytes) {
     return to_hex(raw);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::inline base

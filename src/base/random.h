@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-namespace holdfast {
+namespace holdfast::inline base {
 
 /// A small, fast, reproducible source of numbers for jitter and tests (splitmix64). Not for secrets.
 /// The seed is an argument, so that a run can be replayed.
@@ -34,4 +34,4 @@ std::uint64_t random_seed();
 /// `bytes` random bytes from the operating system, in hexadecimal.
 std::string random_hex(std::size_t bytes);
 
-}  // namespace holdfast
+}  // namespace holdfast::inline base

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-namespace holdfast {
+namespace holdfast::inline base {
 
 namespace {
 
@@ -93,4 +93,4 @@ std::string_view preferred_owner(const std::set<std::string>& instances, std::st
     return best;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::inline base

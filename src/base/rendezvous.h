@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace holdfast {
+namespace holdfast::inline base {
 
 /// XXH64 with seed 0, as published: the same in every language.
 std::uint64_t xxh64(std::string_view bytes);
@@ -29,4 +29,4 @@ std::uint64_t rendezvous_weight(std::string_view instance, std::string_view sess
 std::string_view preferred_owner(const std::set<std::string>& instances, std::string_view session,
                                  RendezvousHash hash = RendezvousHash::xxh64);
 
-}  // namespace holdfast
+}  // namespace holdfast::inline base

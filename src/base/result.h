@@ -8,7 +8,7 @@
 #include "base/assert.h"
 #include "base/time.h"
 
-namespace holdfast {
+namespace holdfast::inline base {
 
 /// A failure of the environment or of the input: a stable code for programs, a sentence for people.
 struct Error {
@@ -66,4 +66,4 @@ class [[nodiscard]] Result<void> {
     bool ok_ = true;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::inline base

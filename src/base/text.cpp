@@ -9,7 +9,7 @@
 
 #include "base/encodings.h"
 
-namespace holdfast {
+namespace holdfast::inline base {
 namespace {
 
 /// The length of the well-formed UTF-8 sequence at the start of the text, or 0.
@@ -143,4 +143,4 @@ std::optional<std::string> percent_decode(std::string_view text) {
     return decoded;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::inline base

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "base/time.h"
 
-namespace holdfast {
+namespace holdfast::inline base {
 
 /// As text.starts_with(), for a hot path: libstdc++ does not inline that.
 inline bool has_prefix(std::string_view text, std::string_view prefix) {
@@ -41,4 +41,4 @@ std::string percent_encode(std::string_view text);
 /// Decodes %XX. Returns nullopt if an escape is malformed.
 std::optional<std::string> percent_decode(std::string_view text);
 
-}  // namespace holdfast
+}  // namespace holdfast::inline base

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace holdfast {
+namespace holdfast::inline base {
 
 using namespace std::chrono_literals;
 
@@ -38,4 +38,4 @@ constexpr std::int64_t to_ms_up(Duration duration) {
     return std::chrono::ceil<std::chrono::milliseconds>(duration).count();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::inline base

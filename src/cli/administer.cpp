@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 namespace json = boost::json;
@@ -352,4 +352,4 @@ int service_allow_command(const Arguments& arguments) {
                                    : fmt::format("removed {} rules for {}", lifted, rule.name));
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 namespace json = boost::json;
@@ -95,4 +95,4 @@ int agent_forget_command(const Arguments& arguments) {
     return show_done(screen, answer, arguments.agent.id + (was_there ? " forgotten" : " was not registered"));
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

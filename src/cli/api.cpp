@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cli/exit_codes.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 namespace json = boost::json;
@@ -95,11 +95,11 @@ Result<Answer> Api::get_within(Duration timeout, std::string target) {
     return call_within(std::min(timeout, answer_timeout), {"GET", std::move(target), "", ""});
 }
 
-Result<Answer> Api::call(const HttpRequest& request, Duration wait) {
+Result<Answer> Api::call(const client::HttpRequest& request, Duration wait) {
     return call_within(answer_timeout + wait, request);
 }
 
-Result<Answer> Api::call_within(Duration timeout, const HttpRequest& request) {
+Result<Answer> Api::call_within(Duration timeout, const client::HttpRequest& request) {
     const auto response = connection_.send(request, timeout);
     if (!response) return response.error();
     boost::system::error_code malformed;
@@ -232,7 +232,7 @@ Failure failure_of(const Answer& answer) {
                     .code = error_code_of(answer),
                     .message = text_of(field_of(answer.body, "error"), "message"),
                     .conflicts = conflicts_in(answer.body)};
-    if (core::code_in(failure.code) == core::Code::die) failure.outcome = Outcome::die;
+    if (code_in(failure.code) == Code::die) failure.outcome = Outcome::die;
     if (failure.message.empty()) failure.message = fmt::format("the server refused with HTTP {}", answer.status);
     if (field_of(answer.body, "retry_in_ms").is_number())
         failure.retry_in = std::chrono::milliseconds{number_of(answer.body, "retry_in_ms")};
@@ -270,4 +270,4 @@ Result<Answer> register_agent(Api& api, const AgentArguments& agent) {
     return api.send("PUT", agent_target(agent.id), body);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -15,7 +15,7 @@
 #include "cli/screen.h"
 #include "client/http_connection.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 /// The server's answer: a JSON object and its status.
 struct Answer {
@@ -30,7 +30,7 @@ class Api {
  public:
     explicit Api(const CommonOptions& options) : connection_(options.server) {}
     /// Shares the list of servers, and which of them is selected, with other connections.
-    explicit Api(std::shared_ptr<ServerList> servers) : connection_(std::move(servers)) {}
+    explicit Api(std::shared_ptr<client::ServerList> servers) : connection_(std::move(servers)) {}
 
     /// Returns any answer, including a refusal. The error is `unreachable`, `cancelled` or `not_holdfast`.
     Result<Answer> get(std::string target) { return call({"GET", std::move(target), "", ""}); }
@@ -53,13 +53,13 @@ class Api {
     Result<Answer> acquire(const boost::json::value& body, Duration wait, Duration ttl);
     bool has_several_servers() const { return connection_.has_several_servers(); }
 
-    HttpConnection& connection() { return connection_; }
+    client::HttpConnection& connection() { return connection_; }
 
  private:
-    Result<Answer> call(const HttpRequest& request, Duration wait = {});
-    Result<Answer> call_within(Duration timeout, const HttpRequest& request);
+    Result<Answer> call(const client::HttpRequest& request, Duration wait = {});
+    Result<Answer> call_within(Duration timeout, const client::HttpRequest& request);
 
-    HttpConnection connection_;
+    client::HttpConnection connection_;
 };
 
 /// The path with those parameters that have a value, which is escaped: `/v1/leases?holder=H&limit=1000`.
@@ -130,4 +130,4 @@ std::string agent_target(const std::string& id);
 /// priority; for a new agent it uses its own time.
 Result<Answer> register_agent(Api& api, const AgentArguments& agent);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

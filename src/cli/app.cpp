@@ -13,7 +13,7 @@
 #include "cli/table.h"
 #include "client/http_connection.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 using Iterator = std::vector<std::string>::const_iterator;
@@ -281,7 +281,7 @@ Parsed parse_command_line(const std::vector<std::string>& arguments) {
         return parsed;
     }
     parsed.arguments.take.command = parsed.arguments.own.command = typed.command;
-    parsed.arguments.common.server = default_server(parsed.arguments.common.server);
+    parsed.arguments.common.server = client::default_server(parsed.arguments.common.server);
     if (const auto missing = complaint_about(parsed.arguments, typed))
         parsed.exit = usage_error(*missing, parsed.arguments.command);
     return parsed;
@@ -296,4 +296,4 @@ const char* version() {
     return HOLDFAST_VERSION;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

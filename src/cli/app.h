@@ -6,7 +6,7 @@
 
 #include "cli/options.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 /// The commands and options as data, for completions and for the test of the manual page.
 struct OptionShape {
@@ -61,4 +61,4 @@ std::string fish_completion(const CommandShape& root);
 /// The version of this program.
 const char* version();
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -10,7 +10,7 @@
 #include "codec/resp/redis_address.h"
 #include "discovery/publisher/host_port.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 const std::vector<std::string> predicates{"PROVIDES", "CONSUMES", "MUTATES", "DELETES", "DEPENDS_ON", "RENAMES"};
@@ -210,7 +210,7 @@ void add_sessions(CLI::App* command, OwnOptions& own) {
     add_text(command, "--redis", own.redis,
              "the Redis or RESP server that all instances use; default: redis://127.0.0.1:7401")
         ->type_name("URL")
-        ->check(parsed_by(parse_redis, "redis"))
+        ->check(parsed_by(codec::resp::parse_redis, "redis"))
         ->envname("HOLDFAST_REDIS");
     command->add_flag("--any-id", own.any_id, "allow session ids that are not UUIDs")->envname("HOLDFAST_OWN_ANY_ID");
     command
@@ -330,7 +330,7 @@ CLI::Option* add_number(CLI::App* command, const std::string& name, std::optiona
 
 CLI::Validator server_list() {
     const auto complete = [](std::string& urls) {
-        const auto servers = parse_servers(urls);
+        const auto servers = client::parse_servers(urls);
         if (servers) urls = *servers;
         return servers ? std::string{} : servers.error().message;
     };
@@ -363,7 +363,7 @@ void add_relay(CLI::App* command, std::string& relay) {
                      "the relay, or several, tried in this order; default: the hosts of --server, at the server's port "
                      "plus three")
         ->type_name("HOST[:PORT][,...]")
-        ->check(parsed_by(discovery::parse_relays, "relay"))
+        ->check(parsed_by(discovery::publisher::parse_relays, "relay"))
         ->envname("HOLDFAST_RELAY_SERVER");
 }
 
@@ -443,4 +443,4 @@ void add_commands(CLI::App& app, Arguments& arguments) {
     add_command(app, arguments, "version", "show the version");
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

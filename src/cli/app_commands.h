@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "cli/options.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 /// Declares the options that every command takes, on the root.
 void add_common_options(CLI::App& app, CommonOptions& options);
@@ -38,7 +38,7 @@ void add_advertise_options(CLI::App* command, AdvertiseArguments& options);
 void add_service_connect_options(CLI::App* command, ServiceConnectArguments& options);
 
 /// The options of `serve` (serve.cpp).
-void add_serve_options(CLI::App* command, ServeOptions& options);
+void add_serve_options(CLI::App* command, server::ServeOptions& options);
 
 /// Declares a command of the root, or a subcommand of another one.
 CLI::App* add_command(CLI::App& app, Arguments& arguments, const std::string& name, const std::string& description);
@@ -101,4 +101,4 @@ CLI::Option* add_leave_daemons(CLI::App* command, bool& target);
 void add_relay(CLI::App* command, std::string& relay);
 CLI::Option* add_streams(CLI::App* command, std::size_t& streams);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

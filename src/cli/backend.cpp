@@ -11,7 +11,7 @@
 #include "cli/exit_codes.h"
 #include "cli/stop_on_signal.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 namespace json = boost::json;
@@ -283,4 +283,4 @@ int key_bar_command(const Arguments& arguments) {
     return exit_ok;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -20,7 +20,7 @@
 #include "cli/exit_codes.h"
 #include "cli/options.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 namespace json = boost::json;
@@ -179,8 +179,7 @@ std::optional<int> ConnectTask::request() {
     if (!answer) return may_ask_elsewhere() ? std::nullopt : std::optional{fail(screen_, answer.error())};
     if (!answer->ok()) {
         // The key has no backend any more, and there is nothing to start: the backend started by this command is gone.
-        if (!spawned_.empty() && core::code_in(error_code_of(*answer)) == core::Code::nothing_to_start)
-            return fail_ended();
+        if (!spawned_.empty() && code_in(error_code_of(*answer)) == Code::nothing_to_start) return fail_ended();
         const bool passing =
             exit_code_of(*answer) == exit_not_now && left() > Duration::zero();  // a drone may come, a server recover
         return passing ? std::nullopt : std::optional{fail(screen_, *answer)};
@@ -347,4 +346,4 @@ int backend_connect_command(const Arguments& arguments) {
     return exit_ok;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

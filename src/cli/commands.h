@@ -2,7 +2,7 @@
 
 #include "cli/options.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 /// The commands. Each does what its name says, prints the outcome and returns the exit code.
 
@@ -40,11 +40,6 @@ int agent_list_command(const Arguments& arguments);
 int agent_restarting_command(const Arguments& arguments);
 int agent_forget_command(const Arguments& arguments);
 
-int mcp_command(const Arguments& arguments);
-int guard_command(const Arguments& arguments);
-int guard_install_command(const Arguments& arguments);
-int guard_uninstall_command(const Arguments& arguments);
-
 int own_command(const Arguments& arguments);
 int nodes_command(const Arguments& arguments);
 
@@ -73,4 +68,14 @@ int store_status_command(const Arguments& arguments);
 int completion_command(const Arguments& arguments);
 int version_command(const Arguments& arguments);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli
+
+namespace holdfast::cli::mcp {
+int mcp_command(const Arguments& arguments);
+}
+
+namespace holdfast::cli::guard {
+int guard_command(const Arguments& arguments);
+int guard_install_command(const Arguments& arguments);
+int guard_uninstall_command(const Arguments& arguments);
+}  // namespace holdfast::cli::guard

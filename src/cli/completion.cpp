@@ -7,7 +7,7 @@
 #include "cli/exit_codes.h"
 #include "cli/screen.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 std::string joined(const std::vector<std::string>& words) {
@@ -213,4 +213,4 @@ int completion_command(const Arguments& arguments) {
     return exit_ok;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -8,7 +8,7 @@
 #include "cli/event_follower.h"
 #include "cli/exit_codes.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 namespace json = boost::json;
@@ -152,4 +152,4 @@ int discover_command(const Arguments& arguments) {
     return name.empty() || is_glob(name) ? list_services(arguments) : show_service(arguments);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -15,14 +15,14 @@
 #include "server/logger.h"
 #include "server/service_manager.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 namespace json = boost::json;
 
 const CLI::Validator is_drone_name{
     [](std::string& name) {
-        return drone::is_name(name) ? std::string{} : "a name has 1 to 128 letters, digits, '-', '_' and '.'";
+        return keys::drone::is_name(name) ? std::string{} : "a name has 1 to 128 letters, digits, '-', '_' and '.'";
     },
     "", "name"};
 
@@ -64,7 +64,7 @@ void add_drone_options(CLI::App* command, DroneArguments& options) {
         ->check(is_drone_name)
         ->envname("HOLDFAST_DRONE_ID");
     add_count(command, options.capacity,
-              {"--capacity", "the largest number of backends at one time", drone::DroneCore::max_capacity})
+              {"--capacity", "the largest number of backends at one time", keys::drone::DroneCore::max_capacity})
         ->envname("HOLDFAST_DRONE_CAPACITY");
     command
         ->add_option("--state-dir", options.state_dir,
@@ -87,18 +87,18 @@ void add_drone_drain_options(CLI::App* command, DroneArguments& options) {
 
 int drone_command(const Arguments& arguments) {
     const DroneArguments& given = arguments.drone;
-    auto log = Logger::open({.level = given.log_level, .json = arguments.common.json});
+    auto log = server::Logger::open({.level = given.log_level, .json = arguments.common.json});
     if (!log) return exit_usage;
-    const drone::DroneOptions options{
+    const keys::drone::DroneOptions options{
         .controllers = given.controllers.empty() ? arguments.common.server : given.controllers,
         .pool = given.pool,
         .id = given.id,
         .capacity = given.capacity,
         .state_dir = given.state_dir,
         .address = given.address};
-    const auto ran = drone::run_drone(options, {.info = [&](const std::string& text) { log->info(text); },
-                                                .warn = [&](const std::string& text) { log->warn(text); },
-                                                .ready = [] { tell_service_manager("READY=1"); }});
+    const auto ran = keys::drone::run_drone(options, {.info = [&](const std::string& text) { log->info(text); },
+                                                      .warn = [&](const std::string& text) { log->warn(text); },
+                                                      .ready = [] { server::tell_service_manager("READY=1"); }});
     if (ran) return exit_ok;
     log->error(ran.error().message);
     if (!arguments.common.json) std::fprintf(stderr, "holdfast: %s\n", printable(ran.error().message).c_str());
@@ -124,4 +124,4 @@ int drone_drain_command(const Arguments& arguments) {
                      id + (draining ? " gets no new work; its backends keep running" : " gets new work again"));
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

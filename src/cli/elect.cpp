@@ -16,7 +16,7 @@
 #include "election/candidate.h"
 #include "supervise/supervisor.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 namespace json = boost::json;
@@ -56,7 +56,7 @@ class LeaderWatch {
 
 LeaderWatch::LeaderWatch(const Arguments& arguments)
     : group_(arguments.elect.group),
-      resource_(core::leader_resource(group_)),
+      resource_(election::leader_resource(group_)),
       screen_(arguments.common),
       follower_(arguments.common, events_target(filter_of(resource_)),
                 {[this](const StreamEvent& event) { on_event(event); }, [this] { read_again(); }}) {}
@@ -117,7 +117,7 @@ void LeaderWatch::show(std::string_view event, const std::string& at) const {
 
 TakeOptions candidacy(const Arguments& arguments) {
     TakeOptions take = arguments.take;
-    take.resources = {core::leader_resource(arguments.elect.group)};
+    take.resources = {election::leader_resource(arguments.elect.group)};
     take.wait_for_ever = true;
     take.reason = "leads " + arguments.elect.group;
     return take;
@@ -128,7 +128,7 @@ int lead(const Arguments& arguments) {
     const std::string& group = arguments.elect.group;
     const Screen screen{arguments.common};
     const TakeOptions take = candidacy(arguments);
-    SignalInbox signals{supervised_signals()};
+    supervise::SignalInbox signals{supervise::supervised_signals()};
     for (;;) {
         LeasedRun term{{.common = arguments.common,
                         .take = take,
@@ -170,4 +170,4 @@ int elect_command(const Arguments& arguments) {
     return lead(arguments);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "cli/exit_codes.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 constexpr auto min_reconnect_pause = 200ms;
@@ -76,7 +76,7 @@ int EventFollower::run() {
     }
 }
 
-Result<HttpResponse> EventFollower::follow() {
+Result<client::HttpResponse> EventFollower::follow() {
     events_.restart();
     return api_.connection().stream({"GET", target_, "", events_.last_id()}, [this](std::string_view line) {
         on_connected();
@@ -92,4 +92,4 @@ void EventFollower::on_connected() {
     if (reader_.on_connected) reader_.on_connected();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

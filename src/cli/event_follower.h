@@ -8,7 +8,7 @@
 #include "cli/api.h"
 #include "cli/stop_on_signal.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 /// One Server-Sent Event.
 struct StreamEvent {
@@ -57,7 +57,7 @@ class EventFollower {
     bool stopped() const { return stop_.signal() != 0; }
 
  private:
-    Result<HttpResponse> follow();
+    Result<client::HttpResponse> follow();
     void on_connected();
 
     Screen screen_;
@@ -71,4 +71,4 @@ class EventFollower {
     StopOnSignal stop_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -4,10 +4,8 @@
 #include <array>
 #include <utility>
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
-
-using core::Code;
 
 /// Codes of the client itself and of streams through a relay, which no server answers with.
 constexpr std::array codes_elsewhere{
@@ -115,7 +113,7 @@ int exit_code_of(Code code) {
 }
 
 int exit_code_of(std::string_view error_code, int status) {
-    if (const auto code = core::code_in(error_code)) return exit_code_of(*code);
+    if (const auto code = code_in(error_code)) return exit_code_of(*code);
     for (const auto& [code, exit_code] : codes_elsewhere)
         if (code == error_code) return exit_code;
     return says_later(status) ? exit_not_now : exit_refused;
@@ -127,4 +125,4 @@ int worst_of(int one, int other) {
     return std::max(one, other);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -5,7 +5,7 @@
 
 #include "base/code.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 /// The exit codes of all commands. Otherwise `run` ends as its command does: with the command's own code, or 128+n if
 /// signal n killed it. The numbers are part of the interface: scripts test them.
@@ -24,7 +24,7 @@ enum ExitCode : int {
 };
 
 /// The exit code for an error code of docs/http-api.md: it tells a script whether to give up or to retry.
-int exit_code_of(core::Code code);
+int exit_code_of(Code code);
 /// By the code's name, as a server or the client itself reports it. An unknown name, such as one of a later server, is
 /// mapped by its HTTP status, if any.
 int exit_code_of(std::string_view error_code, int status = 0);
@@ -36,4 +36,4 @@ bool says_later(int status);
 /// Combines two exit codes. Every other failure takes precedence over `not now`, since a retry would not fix it.
 int worst_of(int one, int other);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

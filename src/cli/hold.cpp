@@ -13,7 +13,7 @@
 #include "cli/stop_on_signal.h"
 #include "lease/owner.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 namespace json = boost::json;
@@ -24,10 +24,10 @@ constexpr Duration wait_slice = 10min;
 constexpr auto retry_pause = 500ms;
 
 /// The same identity as in `mcp` and `guard`, so that they recognize each other's leases in a work tree.
-WorkTreeIdentity identity_here(const WorkTreeIdentity& given) {
+guard::WorkTreeIdentity identity_here(const guard::WorkTreeIdentity& given) {
     if (!given.holder.empty() && !given.name_space.empty()) return given;
-    const auto repository = GitRepository::open();
-    return work_tree_identity(given, repository ? &*repository : nullptr);
+    const auto repository = guard::GitRepository::open();
+    return guard::work_tree_identity(given, repository ? &*repository : nullptr);
 }
 
 /// The holder alone: leases have their namespace in their name.
@@ -44,9 +44,9 @@ json::object acquire_body(const TakeOptions& take) {
     std::string session = take.session.empty() ? random_hex(8) : take.session;
     for (const std::string& resource : take.resources) {
         intents.push_back({{"resource", resource}, {"predicate", take.predicate}});
-        const bool leads = core::owner_of(resource) == core::Owner::leaders;  // its proof must stay private (R2)
-        if (leads && take.session.empty() && !has_prefix(session, core::private_session))
-            session.insert(0, core::private_session);
+        const bool leads = lease::owner_of(resource) == lease::Owner::leaders;  // its proof must stay private (R2)
+        if (leads && take.session.empty() && !has_prefix(session, lease::private_session))
+            session.insert(0, lease::private_session);
     }
     json::object body{{"holder", take.holder}, {"session", std::move(session)}, {"intents", std::move(intents)}};
     if (take.epoch) body["epoch"] = *take.epoch;
@@ -76,15 +76,15 @@ Result<Answer> acquire(Api& api, const TakeOptions& take, const Screen& screen, 
         }
         if (!answer || answer->ok()) return answer;
         const std::string code = error_code_of(*answer);
-        const auto known = core::code_in(code);
-        const bool pending = known == core::Code::idempotency_in_progress;  // from a call whose connection was lost
+        const auto known = code_in(code);
+        const bool pending = known == Code::idempotency_in_progress;  // from a call whose connection was lost
         const bool passes = is_temporary(*answer);
-        const bool helps = pending || passes || known == core::Code::wait_timeout;
+        const bool helps = pending || passes || known == Code::wait_timeout;
         if (!pending) body["idempotency_key"] = random_hex(16);
         if (!helps || !goes_on || stop.signal() != 0) return answer;
         const std::string conflicts = describe_conflicts(answer->body);
         screen.note("still waiting: " + (conflicts.empty() ? code : conflicts));
-        if (known != core::Code::wait_timeout) stop.sleep_for(retry_pause);
+        if (known != Code::wait_timeout) stop.sleep_for(retry_pause);
     }
 }
 
@@ -96,7 +96,7 @@ void show_granted(const Screen& screen, const json::value& body) {
     if (leases.empty()) return;
     const auto left = format_duration(std::chrono::milliseconds{number_of(leases[0], "ttl_ms")});
     const bool leads = std::any_of(leases.begin(), leases.end(), [](const json::value& lease) {
-        return core::owner_of(text_of(lease, "id")) == core::Owner::leaders;
+        return lease::owner_of(text_of(lease, "id")) == lease::Owner::leaders;
     });
     const std::string session = leads ? " --session " + text_of(leases[0], "session") : "";
     screen.note(fmt::format("held by {} for {}; keep it with 'holdfast renew', give it back with 'holdfast release{}'",
@@ -168,7 +168,7 @@ int acquire_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     Api api{arguments.common};
     TakeOptions take = arguments.take;
-    const WorkTreeIdentity who = identity_here({take.holder, take.name_space});
+    const guard::WorkTreeIdentity who = identity_here({take.holder, take.name_space});
     take.holder = who.holder;
     take.name_space = who.name_space;
     StopOnSignal stop{[&api] { api.connection().stop(); }};
@@ -263,4 +263,4 @@ int verify_command(const Arguments& arguments) {
     return exit_code;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

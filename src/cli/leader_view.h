@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace holdfast {
+namespace holdfast::cli {
 
 /// One term of a group's leader. The token identifies the term, and rises (G3).
 struct LeaderTerm {
@@ -49,4 +49,4 @@ class LeaderView {
     std::optional<LeaderTerm> term_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -17,7 +17,7 @@
 #include "supervise/cgroup.h"
 #include "supervise/supervisor.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 constexpr std::chrono::milliseconds for_ever = 24h * 365;
@@ -43,11 +43,11 @@ constexpr auto give_up_timeout = 1s;
 
 int exit_code_for(const Failure& failure) {
     if (failure.outcome == Outcome::lost) return exit_lost;
-    const bool nobody_answered = failure.outcome == Outcome::unreachable && !core::code_in(failure.code);
+    const bool nobody_answered = failure.outcome == Outcome::unreachable && !code_in(failure.code);
     return nobody_answered ? exit_unreachable : exit_code_of(failure.code);
 }
 
-WorkDeadlines deadlines_of(const Lease& lease) {
+supervise::WorkDeadlines deadlines_of(const Lease& lease) {
     const HolderInstant now = holder_clock_now();  // read first: errs on the early side (T3)
     const Remaining left = lease.timeline();
     return {now + left.soft, now + left.hard};
@@ -68,9 +68,9 @@ std::vector<std::string> environment_of(const Lease& lease) {
 }
 
 /// None if daemons may keep running: they would stay in the cgroup for ever.
-Cgroup cgroup_of_the_command(const TakeOptions& take) {
-    const auto parent = take.leave_daemons ? std::nullopt : writable_cgroup();
-    return Cgroup{parent ? fmt::format("{}/holdfast-run-{}", *parent, getpid()) : ""};
+supervise::Cgroup cgroup_of_the_command(const TakeOptions& take) {
+    const auto parent = take.leave_daemons ? std::nullopt : supervise::writable_cgroup();
+    return supervise::Cgroup{parent ? fmt::format("{}/holdfast-run-{}", *parent, getpid()) : ""};
 }
 
 }  // namespace
@@ -142,7 +142,8 @@ std::optional<Failure> AcquireTask::register_agent_first() {
 
 LeasedRun::Ending LeasedRun::run() {
     // The guardian starts first: it must not inherit connections, and it should be running when the lease is granted.
-    auto command = GuardedCommand::prepare({.command = parts_.take.command, .mask = parts_.signals.mask_before()});
+    auto command =
+        supervise::GuardedCommand::prepare({.command = parts_.take.command, .mask = parts_.signals.mask_before()});
     if (!command) return complain(command.error(), exit_failed);
     AcquireTask task{parts_.common, parts_.take, parts_.screen};
     await(task, *command);
@@ -164,13 +165,13 @@ LeasedRun::Ending LeasedRun::complain(const Error& error, int exit_code) const {
     return {exit_code};
 }
 
-void LeasedRun::await(AcquireTask& task, GuardedCommand& command) {
+void LeasedRun::await(AcquireTask& task, supervise::GuardedCommand& command) {
     for (;;) {
         pollfd waiting[]{{task.fd(), POLLIN, 0}, {parts_.signals.fd(), POLLIN, 0}};
         ::poll(waiting, 2, -1);
         if (waiting[0].revents != 0) return;
         const auto signal = parts_.signals.take();
-        if (!signal || !is_for_the_command(*signal) || *signal == SIGWINCH || *signal == SIGCONT) continue;
+        if (!signal || !supervise::is_for_the_command(*signal) || *signal == SIGWINCH || *signal == SIGCONT) continue;
         if (*signal == SIGTSTP)
             ::raise(SIGSTOP);
         else
@@ -178,36 +179,36 @@ void LeasedRun::await(AcquireTask& task, GuardedCommand& command) {
     }
 }
 
-void LeasedRun::give_up(AcquireTask& task, GuardedCommand& command, int signal) {
+void LeasedRun::give_up(AcquireTask& task, supervise::GuardedCommand& command, int signal) {
     command.destroy();
     task.give_up();
     if (task.wait(give_up_timeout) && task.answer()) task.answer().lease().release();
     std::_Exit(128 + signal);  // it may still be registering an agent
 }
 
-LeasedRun::Ending LeasedRun::work(GuardedCommand& command, Lease& lease) {
-    Terminal terminal;
+LeasedRun::Ending LeasedRun::work(supervise::GuardedCommand& command, Lease& lease) {
+    supervise::Terminal terminal;
     const bool foreground = terminal.is_interactive();
     std::vector<std::string> environment = environment_of(lease);
     environment.insert(environment.end(), parts_.environment.begin(), parts_.environment.end());
-    StartOrder order{deadlines_of(lease), foreground, environment};
+    supervise::StartOrder order{deadlines_of(lease), foreground, environment};
     order.whole = !parts_.take.leave_daemons;
-    const Cgroup cgroup = cgroup_of_the_command(parts_.take);
+    const supervise::Cgroup cgroup = cgroup_of_the_command(parts_.take);
     order.cgroup = cgroup.directory();
     const auto started = command.start(order);
     if (!started) return complain(started.error(), exit_cannot_run);
     inform_guardian(command, lease);
-    Supervisor supervisor{{command, parts_.signals, terminal, foreground}};
+    supervise::Supervisor supervisor{{command, parts_.signals, terminal, foreground}};
     const auto end = supervisor.run();
     cgroup.remove();  // if no guardian did
-    if (const auto* cannot = std::get_if<CannotRunReport>(&end)) return cannot_run(cannot->error);
-    Ending ending = ended(std::get<EndedReport>(end));
+    if (const auto* cannot = std::get_if<supervise::CannotRunReport>(&end)) return cannot_run(cannot->error);
+    Ending ending = ended(std::get<supervise::EndedReport>(end));
     ending.told_to_end = supervisor.told_to_end();
     return ending;
 }
 
 /// Every renewal moves the guardian's deadlines; a loss ends the command at once.
-void LeasedRun::inform_guardian(GuardedCommand& command, Lease& lease) {
+void LeasedRun::inform_guardian(supervise::GuardedCommand& command, Lease& lease) {
     const auto send_deadlines = [this, &command, &lease] {
         const std::lock_guard in_order{sending_};
         command.renewed(deadlines_of(lease));
@@ -218,8 +219,8 @@ void LeasedRun::inform_guardian(GuardedCommand& command, Lease& lease) {
     });
     lease.on_lost([this, &command](const Failure& failure) {
         // The server lets these leases run out on their timeline (R7), so the command keeps its time to finish.
-        const auto code = core::code_in(failure.code);
-        const bool runs_out = code == core::Code::renewal_barred || code == core::Code::banned;
+        const auto code = code_in(failure.code);
+        const bool runs_out = code == Code::renewal_barred || code == Code::banned;
         const std::string what = runs_out ? "the lease cannot be renewed: " : "the lease is lost: ";
         parts_.screen.complain({failure.code, what + failure.message});
         if (runs_out) return;
@@ -234,7 +235,7 @@ LeasedRun::Ending LeasedRun::cannot_run(int error) const {
     return complain({"cannot_run", message}, error == ENOENT ? exit_not_found : exit_cannot_run);
 }
 
-LeasedRun::Ending LeasedRun::ended(const EndedReport& report) const {
+LeasedRun::Ending LeasedRun::ended(const supervise::EndedReport& report) const {
     if (report.forced || lost_) return {exit_lost, true};
     if (report.left_behind > 0)
         parts_.screen.note(fmt::format(
@@ -245,11 +246,11 @@ LeasedRun::Ending LeasedRun::ended(const EndedReport& report) const {
 
 int run_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
-    SignalInbox signals{supervised_signals()};
+    supervise::SignalInbox signals{supervise::supervised_signals()};
     const auto ending =
         LeasedRun{{.common = arguments.common, .take = arguments.take, .screen = screen, .signals = signals}}.run();
     if (ending.lost) screen.complain(Error{"lost", "the command was stopped, because its lease could not be kept"});
     return ending.exit_code;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

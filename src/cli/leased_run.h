@@ -17,7 +17,7 @@
 #include "supervise/guarded_command.h"
 #include "supervise/signals.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 /// Acquires leases for `run` and `elect` on a separate thread, so that a signal can end the wait. Prints whom it waits
 /// for.
@@ -48,7 +48,7 @@ class AcquireTask {
     const CommonOptions& common_;
     const TakeOptions& take_;
     const Screen& screen_;
-    Fd done_;
+    supervise::Fd done_;
     std::stop_source stop_;
     std::optional<Acquired> answer_;
     std::thread thread_;
@@ -62,7 +62,7 @@ class LeasedRun {
         const CommonOptions& common;
         const TakeOptions& take;
         const Screen& screen;
-        SignalInbox& signals;  ///< of supervised_signals()
+        supervise::SignalInbox& signals;  ///< of supervised_signals()
         std::vector<std::string> environment{};
         std::function<void(const Lease&)> on_granted{};
     };
@@ -79,16 +79,16 @@ class LeasedRun {
 
  private:
     Ending complain(const Error& error, int exit_code) const;
-    void await(AcquireTask& task, GuardedCommand& command);
-    [[noreturn]] static void give_up(AcquireTask& task, GuardedCommand& command, int signal);
-    Ending work(GuardedCommand& command, Lease& lease);
-    void inform_guardian(GuardedCommand& command, Lease& lease);
+    void await(AcquireTask& task, supervise::GuardedCommand& command);
+    [[noreturn]] static void give_up(AcquireTask& task, supervise::GuardedCommand& command, int signal);
+    Ending work(supervise::GuardedCommand& command, Lease& lease);
+    void inform_guardian(supervise::GuardedCommand& command, Lease& lease);
     Ending cannot_run(int error) const;
-    Ending ended(const EndedReport& report) const;
+    Ending ended(const supervise::EndedReport& report) const;
 
     Parts parts_;
     std::mutex sending_;
     std::atomic<bool> lost_ = false;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -8,7 +8,7 @@
 #include "cli/event_follower.h"
 #include "cli/exit_codes.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 namespace json = boost::json;
@@ -103,4 +103,4 @@ int watch_command(const Arguments& arguments) {
     return EventFollower{arguments.common, events_target(arguments.filter), reader}.run();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

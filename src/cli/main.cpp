@@ -11,7 +11,7 @@
 
 namespace {
 
-using namespace holdfast;
+using namespace holdfast::cli;
 
 int dispatch(const Arguments& arguments) {
     static const std::map<std::string, int (*)(const Arguments&)> commands{
@@ -47,11 +47,11 @@ int dispatch(const Arguments& arguments) {
         {"agent list", agent_list_command},
         {"agent restarting", agent_restarting_command},
         {"agent forget", agent_forget_command},
-        {"mcp", mcp_command},
-        {"guard", guard_command},
-        {"guard check", guard_command},
-        {"guard install", guard_install_command},
-        {"guard uninstall", guard_uninstall_command},
+        {"mcp", mcp::mcp_command},
+        {"guard", guard::guard_command},
+        {"guard check", guard::guard_command},
+        {"guard install", guard::guard_install_command},
+        {"guard uninstall", guard::guard_uninstall_command},
         {"own", own_command},
         {"nodes", nodes_command},
         {"drone", drone_command},
@@ -84,8 +84,8 @@ int dispatch(const Arguments& arguments) {
 }
 
 int guarded_main(const std::vector<std::string>& arguments) {
-    if (!arguments.empty() && arguments[0] == guardian_command)
-        return guardian_main({arguments.begin() + 1, arguments.end()});
+    if (!arguments.empty() && arguments[0] == holdfast::supervise::guardian_command)
+        return holdfast::supervise::guardian_main({arguments.begin() + 1, arguments.end()});
     const Parsed parsed = parse_command_line(arguments);
     return parsed.exit ? *parsed.exit : dispatch(parsed.arguments);
 }
@@ -97,6 +97,6 @@ int main(int argc, char** argv) {
         return guarded_main({argv + 1, argv + argc});
     } catch (const std::exception& unexpected) {
         std::fprintf(stderr, "holdfast: internal error: %s\n", holdfast::printable(unexpected.what()).c_str());
-        return holdfast::exit_failed;
+        return exit_failed;
     }
 }

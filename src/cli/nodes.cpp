@@ -15,12 +15,12 @@
 #include "client/sessions/resp_connection.h"
 #include "codec/resp/resp_command.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 namespace json = boost::json;
-using Values = std::vector<resp::Value>;
-using Type = resp::Value::Type;
+using Values = std::vector<codec::resp::Value>;
+using Type = codec::resp::Value::Type;
 
 constexpr Duration timeout = 5s;
 constexpr std::size_t max_names_per_call = 1'000;
@@ -36,7 +36,7 @@ using Keys = std::map<std::string, Held>;
 
 class Store {
  public:
-    explicit Store(const RedisAddress& address) : connection_(address) {}
+    explicit Store(const codec::resp::RedisAddress& address) : connection_(address) {}
 
     Result<std::set<std::string>> scan(std::string_view prefix) {
         std::set<std::string> found;
@@ -44,13 +44,14 @@ class Store {
         std::size_t pages = 0;
         do {
             if (++pages > max_scans || found.size() > max_names) return too_many_keys();
-            RespConnection::Batch batch{.commands = 1};
-            resp::write_command(batch.bytes, {"SCAN", cursor, "MATCH", std::string(prefix) + "*", "COUNT", "1000"});
+            client::sessions::RespConnection::Batch batch{.commands = 1};
+            codec::resp::write_command(batch.bytes,
+                                       {"SCAN", cursor, "MATCH", std::string(prefix) + "*", "COUNT", "1000"});
             const auto values = ask(batch);
             if (!values) return values.error();
-            const resp::Value& page = values->front();
+            const codec::resp::Value& page = values->front();
             if (page.type != Type::array || page.items.size() != 2) return malformed_reply("SCAN");
-            for (const resp::Value& key : page.items[1].items)
+            for (const codec::resp::Value& key : page.items[1].items)
                 if (key.text.starts_with(prefix)) found.insert(key.text.substr(prefix.size()));
             cursor = page.items[0].text;
         } while (cursor != "0");
@@ -64,10 +65,10 @@ class Store {
             std::vector<std::string> part;
             for (; at != names.end() && part.size() < max_names_per_call; ++at)
                 part.push_back(*at);
-            RespConnection::Batch batch{.commands = part.size() * 2};
+            client::sessions::RespConnection::Batch batch{.commands = part.size() * 2};
             for (const std::string& name : part) {
-                resp::write_command(batch.bytes, {"GET", std::string(prefix) + name});
-                resp::write_command(batch.bytes, {"PTTL", std::string(prefix) + name});
+                codec::resp::write_command(batch.bytes, {"GET", std::string(prefix) + name});
+                codec::resp::write_command(batch.bytes, {"PTTL", std::string(prefix) + name});
             }
             const auto values = ask(batch);
             if (!values) return values.error();
@@ -78,12 +79,12 @@ class Store {
     }
 
  private:
-    Result<Values> ask(const RespConnection::Batch& batch) {
+    Result<Values> ask(const client::sessions::RespConnection::Batch& batch) {
         const auto opened = connection_.open(timeout);
         if (!opened) return opened.error();
         auto values = connection_.exchange(batch, timeout);
         if (!values) return values;
-        for (const resp::Value& value : *values)
+        for (const codec::resp::Value& value : *values)
             if (value.is_error())
                 return Error{"refused", fmt::format("{} answered: {}", connection_.address().shown(), value.text)};
         return values;
@@ -98,7 +99,7 @@ class Store {
                                        connection_.address().shown())};
     }
 
-    RespConnection connection_;
+    client::sessions::RespConnection connection_;
 };
 
 /// All data to show.
@@ -121,15 +122,15 @@ struct Picture {
 Result<Picture> read_picture(Store& store, const OwnOptions& own) {
     Picture picture;
     if (own.hash == "fnv1a") picture.hash = RendezvousHash::fnv1a;
-    const auto nodes = store.scan(node_key_prefix);
+    const auto nodes = store.scan(client::sessions::node_key_prefix);
     if (!nodes) return nodes.error();
-    auto held = store.read(node_key_prefix, *nodes);
+    auto held = store.read(client::sessions::node_key_prefix, *nodes);
     if (!held) return held.error();
     picture.nodes = std::move(*held);
     for (const auto& [instance, heartbeat] : picture.nodes)
         picture.live.insert(instance);
     if (own.sessions.empty()) {
-        auto found = store.scan(lease_key_prefix);
+        auto found = store.scan(client::sessions::lease_key_prefix);
         if (!found) return found.error();
         picture.sessions = std::move(*found);
     } else {
@@ -137,7 +138,7 @@ Result<Picture> read_picture(Store& store, const OwnOptions& own) {
         if (!named) return named.error();
         picture.sessions.insert(named->begin(), named->end());
     }
-    auto leases = store.read(lease_key_prefix, picture.sessions);
+    auto leases = store.read(client::sessions::lease_key_prefix, picture.sessions);
     if (!leases) return leases.error();
     picture.leases = std::move(*leases);
     if (own.sessions.empty())
@@ -222,7 +223,7 @@ void show_tables(const Screen& screen, const Picture& picture) {
 
 int nodes_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
-    const auto address = parse_redis(default_redis(arguments.own.redis));
+    const auto address = codec::resp::parse_redis(codec::resp::default_redis(arguments.own.redis));
     if (!address) {
         screen.complain(address.error());
         return exit_usage;
@@ -241,4 +242,4 @@ int nodes_command(const Arguments& arguments) {
     return exit_ok;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

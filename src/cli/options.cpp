@@ -7,7 +7,7 @@
 
 #include "discovery/publisher/host_port.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 /// The offset that `serve` uses.
@@ -33,14 +33,14 @@ std::vector<std::string> with_value(std::vector<std::string> command, const std:
     return command;
 }
 
-std::vector<ServerAddress> relays_of(const std::string& given, const CommonOptions& common) {
-    if (!given.empty()) return *discovery::parse_relays(given);
-    std::vector<ServerAddress> relays;
-    for (const std::string& server : split_servers(common.server)) {
-        relays.push_back(split_server(server));
+std::vector<client::ServerAddress> relays_of(const std::string& given, const CommonOptions& common) {
+    if (!given.empty()) return *discovery::publisher::parse_relays(given);
+    std::vector<client::ServerAddress> relays;
+    for (const std::string& server : client::split_servers(common.server)) {
+        relays.push_back(client::split_server(server));
         relays.back().port = static_cast<std::uint16_t>(relays.back().port + relay_above_http);
     }
     return relays;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -10,7 +10,7 @@
 #include "client/server_address.h"
 #include "server/server.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 /// Options of every command.
 struct CommonOptions {
@@ -196,7 +196,7 @@ struct QuorumOptions {
 struct Arguments {
     std::string command;  ///< `list`, `policy set`, …
     CommonOptions common;
-    ServeOptions serve;
+    server::ServeOptions serve;
     TakeOptions take;
     NamedOptions named;
     FilterOptions filter;
@@ -227,6 +227,6 @@ std::vector<std::string> with_value(std::vector<std::string> command, const std:
 
 /// The addresses of the relays, in the order in which they are tried: the given ones, or by default those on the host
 /// of each server, at the server's port plus three.
-std::vector<ServerAddress> relays_of(const std::string& given, const CommonOptions& common);
+std::vector<client::ServerAddress> relays_of(const std::string& given, const CommonOptions& common);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -27,7 +27,7 @@
 #include "supervise/guarded_command.h"
 #include "supervise/signals.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 namespace json = boost::json;
@@ -77,7 +77,7 @@ class OwnPolls {
  private:
     struct One {
         Poll poll;
-        GuardedCommand command;
+        supervise::GuardedCommand command;
         HolderInstant end{};  ///< end of ownership, as last sent to the guardian
         bool loss_sent = false;
         std::optional<HolderInstant> killed_at{};
@@ -86,14 +86,14 @@ class OwnPolls {
     std::optional<Ended> hear(const std::string& session, One& one);
     void move_deadlines(One& one) const;
     std::optional<Ended> stand_in(const std::string& session, One& one);
-    WorkDeadlines deadlines(HolderInstant end) const;
+    supervise::WorkDeadlines deadlines(HolderInstant end) const;
 
     const Setting setting_;
     std::map<std::string, std::unique_ptr<One>> polls_;
 };
 
 /// A poll is asked to stop a third of the TTL before the end, and must be dead a twelfth before it (T4).
-WorkDeadlines OwnPolls::deadlines(HolderInstant end) const {
+supervise::WorkDeadlines OwnPolls::deadlines(HolderInstant end) const {
     return {end - setting_.ttl / 3, end - setting_.ttl / 12};
 }
 
@@ -101,11 +101,11 @@ Result<void> OwnPolls::start(const std::string& session, Poll poll) {
     const HolderInstant now = holder_clock_now();  // read first: errs on the early side (T3)
     const HolderInstant end = now + poll.remaining();
     if (now >= deadlines(end).soft) return {};
-    auto command = GuardedCommand::prepare(
+    auto command = supervise::GuardedCommand::prepare(
         {.command = with_value(setting_.command, session), .mask = setting_.mask, .alone = false});
     if (!command) return command.error();
     const std::vector<std::string> environment{"HOLDFAST_SESSION=" + session, "HOLDFAST_INSTANCE=" + setting_.instance};
-    StartOrder order{deadlines(end), false, environment};
+    supervise::StartOrder order{deadlines(end), false, environment};
     order.whole = !setting_.leave_daemons;
     if (const auto started = command->start(order); !started) return started.error();
     polls_.emplace(session, std::make_unique<One>(One{std::move(poll), std::move(*command), end}));
@@ -130,15 +130,15 @@ std::vector<OwnPolls::Ended> OwnPolls::attend() {
 
 std::optional<OwnPolls::Ended> OwnPolls::hear(const std::string& session, One& one) {
     for (;;) {
-        const GuardedCommand::Heard heard = one.command.hear();
+        const supervise::GuardedCommand::Heard heard = one.command.hear();
         if (heard.guardian_gone) {
             one.command.destroy();
             return Ended{.session = session, .status = SIGKILL, .forced = true};
         }
         if (!heard.report) return std::nullopt;
-        if (const auto* ended = std::get_if<EndedReport>(&*heard.report))
+        if (const auto* ended = std::get_if<supervise::EndedReport>(&*heard.report))
             return Ended{.session = session, .status = ended->status, .forced = ended->forced};
-        if (const auto* cannot = std::get_if<CannotRunReport>(&*heard.report))
+        if (const auto* cannot = std::get_if<supervise::CannotRunReport>(&*heard.report))
             return Ended{.session = session, .cannot_run = cannot->error};
     }
 }
@@ -231,7 +231,7 @@ class Inbox {
         [[maybe_unused]] const ssize_t written = ::write(bell_.get(), &one, sizeof one);
     }
 
-    Fd bell_;
+    supervise::Fd bell_;
     std::mutex mutex_;
     std::vector<OwnershipChange> changes_;
     std::vector<std::optional<Failure>> troubles_;
@@ -262,7 +262,7 @@ class Own {
         const auto sessions = read_sessions(options_.sessions, options_.any_id);
         if (!sessions) return complain(sessions.error(), exit_usage);
         // A command must not wait for input, and must not consume the list of sessions.
-        const Fd nothing{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
+        const supervise::Fd nothing{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
         ::dup2(nothing.get(), STDIN_FILENO);
         auto problem = manager_.start();
         if (!problem) problem = manager_.add(*sessions);
@@ -454,7 +454,7 @@ class Own {
     const OwnOptions& options_;
     const Screen screen_;
     SessionFile file_;
-    SignalInbox signals_;
+    supervise::SignalInbox signals_;
     Inbox inbox_;
     LeaseManager manager_;
     OwnPolls polls_;
@@ -472,4 +472,4 @@ int own_command(const Arguments& arguments) {
     return Own{arguments}.run();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -10,13 +10,14 @@
 #include "discovery/publisher/host_port.h"
 #include "discovery/publisher/publisher_loop.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 namespace json = boost::json;
 
 CLI::Validator host_and_port() {
-    return parsed_by([](const std::string& text) { return discovery::parse_host_port(text); }, "host and port");
+    return parsed_by([](const std::string& text) { return discovery::publisher::parse_host_port(text); },
+                     "host and port");
 }
 
 void read_pair(AdvertiseArguments& options, const std::string& text) {
@@ -27,10 +28,10 @@ void read_pair(AdvertiseArguments& options, const std::string& text) {
 }
 
 std::string identity_file_of(const Arguments& arguments) {
-    return arguments.identity_file.empty() ? default_identity_file() : arguments.identity_file;
+    return arguments.identity_file.empty() ? discovery::identity::default_identity_file() : arguments.identity_file;
 }
 
-void show_identity(const Screen& screen, const Identity& identity, const std::string& file) {
+void show_identity(const Screen& screen, const discovery::identity::Identity& identity, const std::string& file) {
     const std::string key = to_base64url(identity.public_key());
     if (screen.json()) return screen.show(json::object{{"id", identity.id()}, {"public_key", key}, {"file", file}});
     screen.line("id          " + identity.id());
@@ -38,7 +39,7 @@ void show_identity(const Screen& screen, const Identity& identity, const std::st
     screen.line("file        " + file);
 }
 
-void show_event(const Screen& screen, const discovery::PublisherEvent& event) {
+void show_event(const Screen& screen, const discovery::publisher::PublisherEvent& event) {
     if (!screen.json()) return screen.note(event.message);
     json::object line{{"event", to_string(event.what)}, {"message", event.message}};
     if (!event.service.empty()) line["service"] = event.service;
@@ -48,11 +49,11 @@ void show_event(const Screen& screen, const discovery::PublisherEvent& event) {
     screen.show(line);
 }
 
-Result<discovery::Served> service_of(const AdvertiseArguments& given) {
+Result<discovery::publisher::Served> service_of(const AdvertiseArguments& given) {
     if (given.name.empty() != given.unnamed)
         return Error{"invalid_argument", "give the service a NAME, or else say --unnamed"};
-    discovery::Served service{{given.name, given.ttl, given.address, given.alpn, given.metadata},
-                              *discovery::parse_host_port(given.target)};
+    discovery::publisher::Served service{{given.name, given.ttl, given.address, given.alpn, given.metadata},
+                                         *discovery::publisher::parse_host_port(given.target)};
     if (const auto checked = check(service.what); !checked) return checked.error();
     return service;
 }
@@ -106,7 +107,7 @@ void add_advertise_options(CLI::App* command, AdvertiseArguments& options) {
 int identity_new_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     const std::string file = identity_file_of(arguments);
-    const Identity identity = Identity::generate();
+    const discovery::identity::Identity identity = discovery::identity::Identity::generate();
     if (const auto saved = identity.save_new(file); !saved) return fail(screen, saved.error(), exit_failed);
     show_identity(screen, identity, file);
     return exit_ok;
@@ -115,7 +116,7 @@ int identity_new_command(const Arguments& arguments) {
 int identity_show_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     const std::string file = identity_file_of(arguments);
-    const auto identity = Identity::load(file);
+    const auto identity = discovery::identity::Identity::load(file);
     if (!identity) return fail(screen, identity.error(), exit_failed);
     show_identity(screen, *identity, file);
     return exit_ok;
@@ -126,20 +127,20 @@ int advertise_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     auto service = service_of(given);
     if (!service) return fail(screen, service.error(), exit_usage);
-    const std::string file = given.identity.empty() ? default_identity_file() : given.identity;
-    const auto found = load_or_make_identity(file);
+    const std::string file = given.identity.empty() ? discovery::identity::default_identity_file() : given.identity;
+    const auto found = discovery::identity::load_or_make_identity(file);
     if (!found) return fail(screen, found.error(), exit_failed);
     if (found->made) screen.note(fmt::format("created a new identity, {}, in {}", found->identity.id(), file));
 
     std::string last_code;
-    discovery::PublisherLoop loop{{.identity = found->identity,
-                                   .relays = relays_of(given.relay, arguments.common),
-                                   .services = {std::move(*service)},
-                                   .max_streams = given.streams,
-                                   .on_event = [&](const discovery::PublisherEvent& event) {
-                                       last_code = event.code;
-                                       show_event(screen, event);
-                                   }}};
+    discovery::publisher::PublisherLoop loop{{.identity = found->identity,
+                                              .relays = relays_of(given.relay, arguments.common),
+                                              .services = {std::move(*service)},
+                                              .max_streams = given.streams,
+                                              .on_event = [&](const discovery::publisher::PublisherEvent& event) {
+                                                  last_code = event.code;
+                                                  show_event(screen, event);
+                                              }}};
     const StopOnSignal stop{[&] { loop.stop(); }};
     if (loop.run()) return exit_ok;
     if (!screen.json())
@@ -147,4 +148,4 @@ int advertise_command(const Arguments& arguments) {
     return exit_code_of(last_code);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -6,7 +6,7 @@
 #include <iostream>
 #include <unistd.h>
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 bool wants_colours() {
@@ -61,4 +61,4 @@ void Screen::complain(const Error& error, std::optional<std::chrono::millisecond
     write_error(printable_json(boost::json::serialize(object)) + "\n");
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

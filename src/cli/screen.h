@@ -13,7 +13,7 @@ namespace boost::json {
 class value;
 }
 
-namespace holdfast {
+namespace holdfast::cli {
 
 /// The output of a command: results to standard output, notes and errors to standard error with the prefix `holdfast:
 /// `. With --json the answer, also an error, is one JSON object on one line of standard output. Untrusted text is
@@ -46,4 +46,4 @@ class Screen {
     bool colours_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -2,11 +2,11 @@
 #include "cli/commands.h"
 #include "server/server.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 /// The options of a cluster node.
-void add_cluster(CLI::App* serve, ServeOptions& options) {
+void add_cluster(CLI::App* serve, server::ServeOptions& options) {
     add_text(serve, "--node", options.node, "the id of this member of a cluster")
         ->type_name("ID")
         ->envname("HOLDFAST_NODE");
@@ -52,7 +52,7 @@ CLI::Option* add_size(CLI::App* serve, const std::string& name, std::uint64_t& t
 }
 
 /// The options of the relay.
-void add_relay_door(CLI::App* serve, ServeOptions& options) {
+void add_relay_door(CLI::App* serve, server::ServeOptions& options) {
     add_text(serve, "--relay", options.relay,
              "the address for publishers and consumers of services, or off; default: three ports above --http, "
              "127.0.0.1:7403")
@@ -81,7 +81,7 @@ void add_relay_door(CLI::App* serve, ServeOptions& options) {
 
 }  // namespace
 
-void add_serve_options(CLI::App* serve, ServeOptions& options) {
+void add_serve_options(CLI::App* serve, server::ServeOptions& options) {
     serve->add_option("--http", options.http, "the address to listen on; port 0: a free one")
         ->type_name("HOST:PORT")
         ->capture_default_str()
@@ -142,9 +142,9 @@ void add_serve_options(CLI::App* serve, ServeOptions& options) {
 }
 
 int serve_command(const Arguments& arguments) {
-    ServeOptions options = arguments.serve;
+    server::ServeOptions options = arguments.serve;
     options.log_json = options.log_json || arguments.common.json;
-    return run_server(options);
+    return server::run_server(options);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -24,7 +24,7 @@
 #include "net/listener.h"
 #include "supervise/fd.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 namespace {
 
@@ -36,7 +36,7 @@ using Buffer = std::array<char, 64 * 1024>;
 /// input is passed on, and the answer is still copied.
 class Copier {
  public:
-    explicit Copier(Fd socket) : socket_(std::move(socket)), broken_(eventfd(0, EFD_CLOEXEC)) {}
+    explicit Copier(supervise::Fd socket) : socket_(std::move(socket)), broken_(eventfd(0, EFD_CLOEXEC)) {}
 
     /// The error is `stream_broken` if one of them broke.
     Result<void> run() {
@@ -106,8 +106,8 @@ class Copier {
         [[maybe_unused]] const ssize_t written = ::write(broken_.get(), &one, sizeof one);
     }
 
-    const Fd socket_;
-    const Fd broken_;
+    const supervise::Fd socket_;
+    const supervise::Fd broken_;
     std::atomic<int> error_ = 0;
 };
 
@@ -116,7 +116,7 @@ constexpr Duration connect_timeout = 15s;
 /// What the user can do about the error.
 std::string_view advice_on(std::string_view code) {
     if (code == "unreachable") return "; start a server with 'holdfast serve' or say where its relay is with --relay";
-    if (core::code_in(code) == core::Code::unknown_service) return "; 'holdfast discover' lists the services";
+    if (code_in(code) == Code::unknown_service) return "; 'holdfast discover' lists the services";
     return "";
 }
 
@@ -132,7 +132,7 @@ class Gateway {
         : given_(arguments.service_connect),
           relays_(relays_of(given_.relay, arguments.common)),
           screen_(screen),
-          listener_(loop_, [this](discovery::Socket local) { accept(std::move(local)); }) {}
+          listener_(loop_, [this](discovery::publisher::Socket local) { accept(std::move(local)); }) {}
 
     int run() {
         const auto bound = listener_.listen(given_.listen);
@@ -140,7 +140,7 @@ class Gateway {
             screen_.complain(bound.error());
             return exit_failed;
         }
-        const std::string address = text_of(*bound);
+        const std::string address = net::text_of(*bound);
         if (screen_.json())
             screen_.show(json::object{{"listening", address}, {"service", given_.name}});
         else
@@ -151,30 +151,30 @@ class Gateway {
     }
 
  private:
-    void accept(discovery::Socket local) {
+    void accept(discovery::publisher::Socket local) {
         if (streams_ >= given_.streams) return refuse(local, "too many streams");
         ++streams_;
-        const auto kept = std::make_shared<discovery::Socket>(std::move(local));
-        discovery::dial_service(
+        const auto kept = std::make_shared<discovery::publisher::Socket>(std::move(local));
+        discovery::publisher::dial_service(
             loop_, relays_, given_.name, connect_timeout,
-            [this, kept](discovery::StreamResult result) {
-                if (auto* stream = std::get_if<discovery::Socket>(&result))
-                    return discovery::splice(std::move(*stream), std::move(*kept), [this] { --streams_; });
+            [this, kept](discovery::publisher::StreamResult result) {
+                if (auto* stream = std::get_if<discovery::publisher::Socket>(&result))
+                    return discovery::publisher::splice(std::move(*stream), std::move(*kept), [this] { --streams_; });
                 --streams_;
                 const auto& failed = std::get<discovery::StreamFailed>(result);
                 refuse(*kept, failed.message.empty() ? failed.code : failed.message);
             },
-            [this](const ServerAddress& relay) { try_last(relay); });
+            [this](const client::ServerAddress& relay) { try_last(relay); });
     }
 
     /// Moves a failed relay to the end, so that the next stream need not wait for it.
-    void try_last(const ServerAddress& relay) {
+    void try_last(const client::ServerAddress& relay) {
         if (relays_.front().authority() == relay.authority())
             std::rotate(relays_.begin(), relays_.begin() + 1, relays_.end());
     }
 
     /// Reset, not closed: an orderly close would look like an empty answer.
-    void refuse(discovery::Socket& local, const std::string& why) {
+    void refuse(discovery::publisher::Socket& local, const std::string& why) {
         screen_.note(fmt::format("a connection to {} was refused: {}", given_.name, why));
         boost::system::error_code ignored;
         local.set_option(boost::asio::socket_base::linger(true, 0), ignored);
@@ -182,10 +182,10 @@ class Gateway {
     }
 
     const ServiceConnectArguments& given_;
-    std::vector<ServerAddress> relays_;  ///< in the order in which they are tried
+    std::vector<client::ServerAddress> relays_;  ///< in the order in which they are tried
     const Screen& screen_;
     boost::asio::io_context loop_{1};
-    Listener listener_;
+    net::Listener listener_;
     std::size_t streams_ = 0;
 };
 
@@ -217,13 +217,14 @@ int connect_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     const ServiceConnectArguments& given = arguments.service_connect;
     if (!given.listen.empty()) return Gateway{arguments, screen}.run();
-    const auto opened = discovery::open_service(relays_of(given.relay, arguments.common), given.name, connect_timeout);
+    const auto opened =
+        discovery::publisher::open_service(relays_of(given.relay, arguments.common), given.name, connect_timeout);
     if (!opened) return fail_to_connect(screen, opened.error());
-    if (const auto copied = Copier{Fd{*opened}}.run(); !copied) {
+    if (const auto copied = Copier{supervise::Fd{*opened}}.run(); !copied) {
         screen.complain(copied.error());
         return exit_failed;
     }
     return exit_ok;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

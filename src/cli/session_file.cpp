@@ -10,7 +10,7 @@
 #include "cli/table.h"
 #include "client/sessions/instance_id.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 constexpr std::size_t max_sessions = 100'000;
@@ -34,7 +34,7 @@ Result<std::vector<std::string>> read(std::istream& input, const std::string& pa
         line.erase(0, std::min(line.find_first_not_of(blanks), line.size()));
         line.erase(line.find_last_not_of(blanks) + 1);
         if (line.empty() || line.starts_with('#')) continue;
-        if (!(any_id ? is_plain_session_id(line) : is_uuid(line)))
+        if (!(any_id ? client::sessions::is_plain_session_id(line) : client::sessions::is_uuid(line)))
             return malformed_line(path, number,
                                   fmt::format("'{}' is not {}", printable(line.substr(0, 64)),
                                               any_id ? "a session id" : "a UUID; --any-id allows other session ids"));
@@ -82,4 +82,4 @@ Result<std::vector<std::string>> read_sessions(const std::string& path, bool any
     return read(file, path, any_id);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

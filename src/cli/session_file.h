@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "base/time.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 /// Reads session ids, one per line, from a file or from standard input (`-`). Empty lines, lines that begin with `#`,
 /// and blanks around an id are ignored. Duplicate ids count once. The error names the line.
@@ -45,4 +45,4 @@ class SessionFile {
     HolderInstant next_check_{};
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -12,7 +12,7 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 namespace json = boost::json;
@@ -258,4 +258,4 @@ int version_command(const Arguments& arguments) {
     return exit_ok;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -10,7 +10,7 @@
 #include "supervise/fd.h"
 #include "supervise/signals.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 /// Calls a function on a separate thread on SIGINT, SIGTERM or SIGHUP, so that a blocking call can be ended cleanly.
 /// REQUIRES: constructed before any other thread is started.
@@ -47,11 +47,11 @@ class StopOnSignal {
         stop_();
     }
 
-    SignalInbox inbox_;
-    Fd end_;
+    supervise::SignalInbox inbox_;
+    supervise::Fd end_;
     std::function<void()> stop_;
     std::atomic<int> signal_ = 0;
     std::thread thread_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -4,7 +4,7 @@
 
 #include "base/assert.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 constexpr std::string_view colour_ends = "\x1b[0m";
@@ -97,4 +97,4 @@ std::string Table::to_text(bool colours) const {
     return text;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -6,7 +6,7 @@
 
 #include "base/printable.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 
 enum class Colour { none, bold, dim, red, green, yellow };
 
@@ -36,4 +36,4 @@ class Table {
     std::vector<Row> rows_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -13,7 +13,7 @@
 #include "client/renewals.h"
 #include "lease/owner.h"
 
-namespace holdfast {
+namespace holdfast::client {
 
 namespace {
 
@@ -38,7 +38,7 @@ Duration bounded(std::chrono::milliseconds duration) {
 
 /// A wait that the policy cut short is resumed at once; otherwise the server may have said when to retry.
 Duration pause_after(const Failure& failure) {
-    if (core::code_in(failure.code) == core::Code::wait_timeout) return pause_min;
+    if (code_in(failure.code) == Code::wait_timeout) return pause_min;
     return std::min<Duration>(failure.retry_in.value_or(200ms), max_retry_in);
 }
 
@@ -46,9 +46,9 @@ Duration pause_after(const Failure& failure) {
 /// reveal it.
 std::string session_of_its_own(const std::vector<Intent>& intents) {
     const bool leads = std::any_of(intents.begin(), intents.end(), [](const Intent& intent) {
-        return core::owner_of(intent.resource) == core::Owner::leaders;
+        return lease::owner_of(intent.resource) == lease::Owner::leaders;
     });
-    return (leads ? std::string(core::private_session) : std::string{}) + random_hex(8);
+    return (leads ? std::string(lease::private_session) : std::string{}) + random_hex(8);
 }
 
 }  // namespace
@@ -149,7 +149,7 @@ AcquireReply Acquiring::ask() {
         ask_.wait = whole_ms(std::max<Duration>(give_up_at_ - holder_clock_now(), Duration::zero()));
         AcquireReply reply = transport_->acquire(ask_, stop_at_ - holder_clock_now(), stop_);
         const auto* failure = std::get_if<Failure>(&reply);
-        const bool pending = failure != nullptr && core::code_in(failure->code) == core::Code::idempotency_in_progress;
+        const bool pending = failure != nullptr && code_in(failure->code) == Code::idempotency_in_progress;
         if (!pending && !std::holds_alternative<NoAnswer>(reply)) return reply;
         const HolderInstant now = holder_clock_now();
         if (last || now >= stop_at_ || stop_.stop_requested()) return reply;
@@ -214,4 +214,4 @@ std::optional<Failure> Acquiring::confirm(const std::vector<Grant>& grants, Dead
     return Failure{.outcome = Outcome::lost, .code = why.code, .message = why.message};
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -15,7 +15,7 @@
 #include "client/deadlines.h"
 #include "client/transport.h"
 
-namespace holdfast {
+namespace holdfast::client {
 
 /// One call of Client::acquire: sends the request, and retries until the wait is over if the connection is lost or the
 /// server recovers or restarts.
@@ -60,4 +60,4 @@ class Acquiring {
     Random random_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::client

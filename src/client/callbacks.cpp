@@ -8,7 +8,7 @@
 
 #include "client/lease_state.h"
 
-namespace holdfast {
+namespace holdfast::client {
 
 namespace {
 
@@ -80,4 +80,4 @@ bool Callbacks::is_this_thread() noexcept {
     return calls_back;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-namespace holdfast {
+namespace holdfast::client {
 
 /// The thread on which the callbacks of a client's leases run, one at a time, so that a slow callback delays no
 /// renewal.
@@ -37,4 +37,4 @@ class Callbacks {
     const std::shared_ptr<Queue> queue_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -27,8 +27,8 @@ std::string fresh_holder() {
 
 /// A malformed address is reported by the first acquire, since a constructor returns no result.
 Client::Core::Config config_of(const ClientOptions& options) {
-    const auto server = parse_servers(default_server(options.server));
-    return {.transport = std::make_shared<HttpTransport>(server ? *server : "http://127.0.0.1:7400"),
+    const auto server = client::parse_servers(client::default_server(options.server));
+    return {.transport = std::make_shared<client::HttpTransport>(server ? *server : "http://127.0.0.1:7400"),
             .holder = options.holder,
             .timeout = std::clamp(options.timeout, timeout_min, max_timeout),
             .problem = server ? std::nullopt : std::optional(server.error()),
@@ -42,7 +42,7 @@ Client::Core::Core(Config config)
       timeout(config.timeout),
       problem(std::move(config.problem)),
       transport(config.transport),
-      epoch(std::make_shared<Epoch>(config.epoch)),
+      epoch(std::make_shared<client::Epoch>(config.epoch)),
       keeper({config.transport, holder, epoch, timeout}) {}
 
 Client::Core::~Core() {
@@ -51,13 +51,13 @@ Client::Core::~Core() {
 
 std::shared_ptr<Client::Core> Client::Core::make(Config config) {
     const auto destroy_unless_forked = [](const Core* core) {
-        if (core->born == forks()) delete core;
+        if (core->born == client::forks()) delete core;
     };
     return {new Core(std::move(config)), destroy_unless_forked};
 }
 
 bool Client::Core::release(const std::vector<Grant>& grants, const std::string& session, Duration within) const {
-    NamedLeases names{holder, {}, epoch->get(), session};
+    client::NamedLeases names{holder, {}, epoch->get(), session};
     for (const auto& grant : grants)
         names.leases.push_back({grant.id, {}});
     return static_cast<bool>(transport->release(names, within));
@@ -75,7 +75,7 @@ Acquired Client::acquire(std::vector<Intent> intents, const AcquireOptions& opti
         return Failure{.outcome = Outcome::refused,
                        .code = "invalid_argument",
                        .message = "this client was moved from: use the one it was moved to"};
-    return Acquiring(core_, std::move(intents), options).run();
+    return client::Acquiring(core_, std::move(intents), options).run();
 }
 
 const std::string& Client::holder() const& {

@@ -17,7 +17,7 @@ namespace holdfast {
 /// The state that copies of a Client share and that its leases keep alive.
 struct Client::Core {
     struct Config {
-        std::shared_ptr<Transport> transport;
+        std::shared_ptr<client::Transport> transport;
         std::string holder;  ///< empty: a generated name
         Duration timeout{};
         std::optional<Error> problem;  ///< if set, every acquire fails with it
@@ -38,10 +38,10 @@ struct Client::Core {
     const std::string holder;
     const Duration timeout;
     const std::optional<Error> problem;
-    const std::shared_ptr<Transport> transport;
-    const std::shared_ptr<Epoch> epoch;
-    const std::uint32_t born = forks();
-    KeeperThread keeper;
+    const std::shared_ptr<client::Transport> transport;
+    const std::shared_ptr<client::Epoch> epoch;
+    const std::uint32_t born = client::forks();
+    client::KeeperThread keeper;
 };
 
 }  // namespace holdfast

@@ -6,7 +6,7 @@
 #include "lease/skew_margin.h"
 #include "lease/timeline.h"
 
-namespace holdfast {
+namespace holdfast::client {
 
 /// A holder's deadlines, on its own clock. renew < soft < hard < end, unless the lease was over before it began.
 struct Deadlines {
@@ -21,7 +21,7 @@ struct Deadlines {
 /// When a request was sent, and the timeline in its answer.
 struct Grounds {
     HolderInstant sent_at;
-    core::Timeline timeline;
+    lease::Timeline timeline;
     Duration ttl{};
 };
 
@@ -29,7 +29,7 @@ struct Grounds {
 /// the margin cuts into the server's timeline, the other deadlines shrink in proportion, so that their order holds.
 inline Deadlines deadlines_of(const Grounds& grounds) {
     const auto& timeline = grounds.timeline;
-    const Duration end_in = timeline.expires_in - skew_margin(grounds.ttl);
+    const Duration end_in = timeline.expires_in - lease::skew_margin(grounds.ttl);
     const Duration hard_in = std::min(timeline.hard_terminate_in, end_in - end_in / 8);
     const Duration soft_in = std::min(timeline.soft_terminate_in, hard_in - hard_in / 8);
     const Duration renew_in = std::min(timeline.renew_in, soft_in / 2);
@@ -43,4 +43,4 @@ inline Deadlines earlier_of(const Deadlines& one, const Deadlines& other) {
             std::min(one.end, other.end)};
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <pthread.h>
 
-namespace holdfast {
+namespace holdfast::client {
 
 namespace {
 
@@ -22,4 +22,4 @@ std::uint32_t forks() noexcept {
     return fork_count.load(std::memory_order_relaxed);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace holdfast {
+namespace holdfast::client {
 
 /// The number of forks between this process and the one that loaded the library. A lease belongs to the process that
 /// acquired it: a child has no keeper thread, and its parent may release the lease at any time, so the lease is not
@@ -10,4 +10,4 @@ namespace holdfast {
 /// system call.
 std::uint32_t forks() noexcept;
 
-}  // namespace holdfast
+}  // namespace holdfast::client

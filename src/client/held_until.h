@@ -5,7 +5,7 @@
 
 #include "base/time.h"
 
-namespace holdfast {
+namespace holdfast::client {
 
 /// The end of a lease by the holder's clock, read by any thread while one thread moves it. Once any thread has seen
 /// that it passed, it never moves again: held() stays false until the moving thread calls begin_another().
@@ -50,4 +50,4 @@ class HeldUntil {
     std::atomic<std::int64_t> end_{over};
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::client

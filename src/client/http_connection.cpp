@@ -7,7 +7,7 @@
 
 #include "client/messages.h"
 
-namespace holdfast {
+namespace holdfast::client {
 
 namespace {
 
@@ -118,4 +118,4 @@ Result<HttpResponse> HttpConnection::stream(const HttpRequest& request,
     }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -10,7 +10,7 @@
 #include "client/http_link.h"
 #include "client/server_address.h"
 
-namespace holdfast {
+namespace holdfast::client {
 
 /// A connection to the first of several servers that is available, used by one thread at a time. Blocking, with a
 /// deadline on every call. Connects when first used and again after a failure.
@@ -76,4 +76,4 @@ Result<std::string> parse_servers(std::string_view urls);
 /// The servers to use: the argument, or HOLDFAST_SERVER, or http://127.0.0.1:7400.
 std::string default_server(std::string_view given = {});
 
-}  // namespace holdfast
+}  // namespace holdfast::client

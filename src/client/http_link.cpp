@@ -23,7 +23,7 @@
 #include "base/clock.h"
 #include "client/server_address.h"
 
-namespace holdfast {
+namespace holdfast::client {
 
 namespace {
 
@@ -382,4 +382,4 @@ void HttpLink::resume() {
     impl_->resume();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "base/time.h"
 
-namespace holdfast {
+namespace holdfast::client {
 
 struct HttpRequest {
     std::string method;           ///< GET, POST, PUT, PATCH, DELETE
@@ -68,4 +68,4 @@ class HttpLink {
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::client

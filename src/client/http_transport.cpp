@@ -7,7 +7,7 @@
 #include "client/messages.h"
 #include "lease/owner.h"
 
-namespace holdfast {
+namespace holdfast::client {
 
 namespace {
 
@@ -98,7 +98,7 @@ Result<void> HttpTransport::release(const NamedLeases& leases, Duration timeout)
         const Duration left = until - holder_clock_now();
         if (left <= Duration::zero()) return Error{"unreachable", "no time was left to release " + id};
         auto target = "/v1/leases/" + percent_encode(id) + "?holder=" + percent_encode(leases.holder) + epoch;
-        if (core::owner_of(id) == core::Owner::leaders) target += "&session=" + percent_encode(leases.session);
+        if (lease::owner_of(id) == lease::Owner::leaders) target += "&session=" + percent_encode(leases.session);
         const HttpRequest request{.method = "DELETE", .target = target};
         auto response = connection->send(request, left);
         if (!response) response = connection->send(request, std::max(until - holder_clock_now(), Duration::zero()));
@@ -144,4 +144,4 @@ Result<std::vector<VerifiedLease>> HttpTransport::verify_all(const AgentAsk& age
     return read_verified(*response);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -10,7 +10,7 @@
 #include "client/http_connection.h"
 #include "client/transport.h"
 
-namespace holdfast {
+namespace holdfast::client {
 
 /// The transport to a server over HTTP (docs/http-api.md), or to the first of several that is available. Each call
 /// takes its own connection from a pool, so that a waiting acquire delays nothing else.
@@ -45,4 +45,4 @@ class HttpTransport final : public Transport {
     bool stopped_ = false;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::client

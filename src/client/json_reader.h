@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace holdfast {
+namespace holdfast::client {
 
 /// Reads untrusted JSON, and records whether a required field was missing or malformed. Owns the parsed document. To be
 /// included in .cpp files only.
@@ -76,4 +76,4 @@ class JsonReader {
     boost::json::array no_array_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::client

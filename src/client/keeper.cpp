@@ -6,7 +6,7 @@
 #include "base/assert.h"
 #include "base/code.h"
 
-namespace holdfast {
+namespace holdfast::client {
 
 namespace {
 
@@ -18,11 +18,10 @@ constexpr Duration max_renewal_pause = 2s;
 }  // namespace
 
 bool means_lost(std::string_view code) {
-    using core::Code;
     static constexpr std::array<Code, 7> codes{Code::lease_expired, Code::lease_released, Code::lease_revoked,
                                                Code::unknown_lease, Code::not_holder,     Code::banned,
                                                Code::stale_epoch};
-    const auto known = core::code_in(code);
+    const auto known = code_in(code);
     return known && std::ranges::find(codes, *known) != codes.end();
 }
 
@@ -72,7 +71,7 @@ Outcome Keeper::answer(Key key, const RenewalAnswer& answer, HolderInstant now) 
         entry.deadlines = granted->deadlines;
         entry.renew_at = first_try(entry.deadlines, now);
     } else {
-        if (rejected && core::code_in(rejected->code) == core::Code::renewal_barred) entry.renew = false;
+        if (rejected && code_in(rejected->code) == Code::renewal_barred) entry.renew = false;
         entry.renew_at = next_try(entry, now);
         ++entry.failures;
     }
@@ -118,4 +117,4 @@ HolderInstant Keeper::next_try(const Entry& entry, HolderInstant now) {
     return now + std::chrono::duration_cast<Duration>(pause * (0.5 + random_.unit() / 2));
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::client

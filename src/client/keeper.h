@@ -14,7 +14,7 @@
 #include "base/time.h"
 #include "client/deadlines.h"
 
-namespace holdfast {
+namespace holdfast::client {
 
 /// The result of one renewal.
 struct RenewalGranted {
@@ -87,4 +87,4 @@ class Keeper {
 /// True if a rejection with this code means that the lease has ended or was never the holder's.
 bool means_lost(std::string_view code);
 
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -13,7 +13,7 @@
 #include "client/wakeup.h"
 #include "client/workers.h"
 
-namespace holdfast {
+namespace holdfast::client {
 
 namespace {
 
@@ -199,4 +199,4 @@ void KeeperThread::remove(std::uint64_t key) {
     loop_->remove(key);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::client

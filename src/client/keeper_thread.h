@@ -14,7 +14,7 @@
 #include "client/deadlines.h"
 #include "client/transport.h"
 
-namespace holdfast {
+namespace holdfast::client {
 
 /// The epoch of the agent that a client acts for, if any. Set by one thread, read by all.
 class Epoch {
@@ -70,4 +70,4 @@ class KeeperThread {
     std::thread thread_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::client

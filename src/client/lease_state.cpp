@@ -17,13 +17,13 @@ HolderInstant instant(std::int64_t count) {
 
 }  // namespace
 
-Lease::State::State(std::vector<Grant> granted, std::string in_session, const Deadlines& deadlines,
+Lease::State::State(std::vector<Grant> granted, std::string in_session, const client::Deadlines& deadlines,
                     std::shared_ptr<Client::Core> owner)
     : grants(std::move(granted)), session(std::move(in_session)), until_(deadlines.end), core_(std::move(owner)) {
     set_soft_and_hard(deadlines);
 }
 
-void Lease::State::set_soft_and_hard(const Deadlines& deadlines) noexcept {
+void Lease::State::set_soft_and_hard(const client::Deadlines& deadlines) noexcept {
     soft_.store(deadlines.soft.time_since_epoch().count(), std::memory_order_relaxed);
     hard_.store(deadlines.hard.time_since_epoch().count(), std::memory_order_relaxed);
 }
@@ -39,7 +39,7 @@ Remaining Lease::State::remaining() noexcept {
     return {left(soft), left(hard), left(end)};
 }
 
-bool Lease::State::move(const Deadlines& deadlines, HolderInstant now) noexcept {
+bool Lease::State::move(const client::Deadlines& deadlines, HolderInstant now) noexcept {
     if (!until_.move(deadlines.end, now)) return false;
     set_soft_and_hard(deadlines);
     return true;
@@ -83,7 +83,7 @@ void Lease::State::call_back() noexcept {
 
 /// In a child made by fork() there are no callbacks, and the thread that held the lock does not exist.
 void Lease::State::on_lost(std::function<void(const Failure&)> callback) {
-    if (born_ != forks() || !callback) return;
+    if (born_ != client::forks() || !callback) return;
     std::unique_lock lock(mutex_);
     if (!core_) return;
     if (lost_) {
@@ -95,7 +95,7 @@ void Lease::State::on_lost(std::function<void(const Failure&)> callback) {
 }
 
 void Lease::State::on_change(std::function<void(Outcome)> callback) {
-    if (born_ != forks()) return;
+    if (born_ != client::forks()) return;
     std::shared_ptr<const std::function<void(Outcome)>> dropped;
     const std::lock_guard lock(mutex_);
     if (!core_) return;
@@ -112,28 +112,28 @@ std::shared_ptr<Client::Core> Lease::State::finish() {
     std::unique_lock lock(mutex_);
     dropped = {std::exchange(on_lost_, nullptr), std::exchange(on_change_, nullptr)};
     auto core = std::exchange(core_, nullptr);
-    if (!Callbacks::is_this_thread()) called_.wait(lock, [this] { return caller_ == std::thread::id{}; });
+    if (!client::Callbacks::is_this_thread()) called_.wait(lock, [this] { return caller_ == std::thread::id{}; });
     return core;
 }
 
 void Lease::State::abandon() {
-    if (born_ != forks()) return;  // it is the parent's
+    if (born_ != client::forks()) return;  // it is the parent's
     if (const auto core = finish()) core->keeper.remove(key);
 }
 
 /// Notifies the authority if the lease was still held, or if it was lost because of one grant and the others may be
 /// active.
 bool Lease::State::release() {
-    if (born_ != forks()) return false;  // it is the parent's
+    if (born_ != client::forks()) return false;  // it is the parent's
     bool worth_telling = until_.held_by(holder_clock_now);
     const auto core = finish();
     std::unique_lock lock(mutex_);
     if (!core) return told_;
-    if (lost_) worth_telling = grants.size() > 1 && means_lost(lost_->code);
+    if (lost_) worth_telling = grants.size() > 1 && client::means_lost(lost_->code);
     lock.unlock();
     core->keeper.remove(key);
     if (!worth_telling) return false;
-    const bool told = core->release(grants, session, std::min(core->timeout, max_release));
+    const bool told = core->release(grants, session, std::min(core->timeout, client::max_release));
     lock.lock();
     return told_ = told;
 }

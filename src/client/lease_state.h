@@ -22,10 +22,10 @@ namespace holdfast {
 /// The state that a Lease shares with the keeper: the keeper moves the deadlines and reports loss, all other threads
 /// read.
 struct Lease::State {
-    State(std::vector<Grant> granted, std::string in_session, const Deadlines& deadlines,
+    State(std::vector<Grant> granted, std::string in_session, const client::Deadlines& deadlines,
           std::shared_ptr<Client::Core> owner);
 
-    bool held() noexcept { return born_ == forks() && until_.held_by(holder_clock_now); }
+    bool held() noexcept { return born_ == client::forks() && until_.held_by(holder_clock_now); }
     Remaining remaining() noexcept;
     Outcome outcome() noexcept { return held() ? outcome_.load(std::memory_order_relaxed) : Outcome::lost; }
 
@@ -42,7 +42,7 @@ struct Lease::State {
     }
 
     /// For the keeper. Returns false if the lease was already over: it stays over.
-    bool move(const Deadlines& deadlines, HolderInstant now) noexcept;
+    bool move(const client::Deadlines& deadlines, HolderInstant now) noexcept;
     /// For the keeper: records a successful renewal, or the first failed one. Returns true if the caller must submit
     /// the lease to Callbacks.
     [[nodiscard]] bool change(Outcome outcome);
@@ -58,11 +58,11 @@ struct Lease::State {
  private:
     static constexpr std::uint64_t no_progress = UINT64_MAX;
 
-    void set_soft_and_hard(const Deadlines& deadlines) noexcept;
+    void set_soft_and_hard(const client::Deadlines& deadlines) noexcept;
     std::shared_ptr<Client::Core> finish();
 
-    const std::uint32_t born_ = forks();
-    HeldUntil until_;
+    const std::uint32_t born_ = client::forks();
+    client::HeldUntil until_;
     std::atomic<std::int64_t> soft_;
     std::atomic<std::int64_t> hard_;
     std::atomic<Outcome> outcome_ = Outcome::granted;

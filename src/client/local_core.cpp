@@ -13,15 +13,15 @@
 
 namespace holdfast {
 
-void Local::Core::Forgetful::reserve_tokens(core::Token, Callback<Result<void>> done) {
+void Local::Core::Forgetful::reserve_tokens(lease::Token, Callback<Result<void>> done) {
     done({});
 }
 
-void Local::Core::Forgetful::save_policy(const core::Policy&, Callback<Result<void>> done) {
+void Local::Core::Forgetful::save_policy(const lease::Policy&, Callback<Result<void>> done) {
     done({});
 }
 
-void Local::Core::Forgetful::save_agent(const core::SavedAgent&, Callback<Result<void>> done) {
+void Local::Core::Forgetful::save_agent(const store::SavedAgent&, Callback<Result<void>> done) {
     done({});
 }
 
@@ -75,11 +75,11 @@ void Local::Core::run_timer() {
     }
 }
 
-core::AcquireAnswer Local::Core::acquire(core::AcquireRequest request, Waiting& waiting) {
+authority::AcquireAnswer Local::Core::acquire(authority::AcquireRequest request, Waiting& waiting) {
     std::unique_lock lock(mutex_);
-    if (waiting.cancelled) return core::AcquireBusy{core::Code::cancelled, {}, {}};
+    if (waiting.cancelled) return authority::AcquireBusy{Code::cancelled, {}, {}};
     tick();
-    waiting.ticket = authority_.acquire(std::move(request), [&waiting](core::AcquireAnswer answer) {
+    waiting.ticket = authority_.acquire(std::move(request), [&waiting](authority::AcquireAnswer answer) {
         waiting.answer = std::move(answer);
         waiting.answered.notify_all();
     });
@@ -108,28 +108,28 @@ T Local::Core::run(Call call) {
     return std::move(*answer);
 }
 
-std::vector<core::RenewAnswer> Local::Core::renew(core::RenewRequest request) {
-    return run<std::vector<core::RenewAnswer>>(
+std::vector<authority::RenewAnswer> Local::Core::renew(authority::RenewRequest request) {
+    return run<std::vector<authority::RenewAnswer>>(
         [&](auto reply) { authority_.renew(std::move(request), std::move(reply)); });
 }
 
-core::Answer<core::ReleaseAnswer> Local::Core::release(core::ReleaseRequest request) {
-    return run<core::Answer<core::ReleaseAnswer>>(
+authority::Answer<authority::ReleaseAnswer> Local::Core::release(authority::ReleaseRequest request) {
+    return run<authority::Answer<authority::ReleaseAnswer>>(
         [&](auto reply) { authority_.release(std::move(request), std::move(reply)); });
 }
 
-core::Answer<core::AgentAnswer> Local::Core::put_agent(core::AgentRequest request) {
-    return run<core::Answer<core::AgentAnswer>>(
+authority::Answer<authority::AgentAnswer> Local::Core::put_agent(authority::AgentRequest request) {
+    return run<authority::Answer<authority::AgentAnswer>>(
         [&](auto reply) { authority_.put_agent(std::move(request), std::move(reply)); });
 }
 
-core::Answer<core::RestartAnswer> Local::Core::declare_restart(core::AgentRequest request) {
-    return run<core::Answer<core::RestartAnswer>>(
+authority::Answer<authority::RestartAnswer> Local::Core::declare_restart(authority::AgentRequest request) {
+    return run<authority::Answer<authority::RestartAnswer>>(
         [&](auto reply) { authority_.declare_restart(std::move(request), std::move(reply)); });
 }
 
-core::Answer<std::vector<core::VerifyAnswer>> Local::Core::verify_all(core::AgentRequest request) {
-    return run<core::Answer<std::vector<core::VerifyAnswer>>>(
+authority::Answer<std::vector<authority::VerifyAnswer>> Local::Core::verify_all(authority::AgentRequest request) {
+    return run<authority::Answer<std::vector<authority::VerifyAnswer>>>(
         [&](auto reply) { authority_.verify_all(std::move(request.id), request.epoch, std::move(reply)); });
 }
 
@@ -140,7 +140,7 @@ namespace {
 /// A child made by fork() has a copy of the core but not its timer thread: the core is leaked there, not destroyed.
 std::shared_ptr<Local::Core> make_core() {
     const auto destroy_unless_forked = [](const Local::Core* core) {
-        if (core->born == forks()) delete core;
+        if (core->born == client::forks()) delete core;
     };
     return {new Local::Core, destroy_unless_forked};
 }
@@ -153,11 +153,12 @@ Client Local::client(std::string holder) const {
     std::optional<Error> problem;
     if (!core_) {
         problem = {"invalid_argument", "this authority was moved from: use the one it was moved to"};
-        const auto nowhere = std::make_shared<HttpTransport>("http://127.0.0.1:7400");  // which is never asked
+        const auto nowhere = std::make_shared<client::HttpTransport>("http://127.0.0.1:7400");  // which is never asked
         return Client(Client::Core::make({.transport = nowhere, .holder = std::move(holder), .problem = problem}));
     }
-    if (core_->born != forks()) problem = {"invalid_argument", "this authority is the parent's: make one after fork()"};
-    return Client(Client::Core::make({.transport = std::make_shared<LocalTransport>(core_),
+    if (core_->born != client::forks())
+        problem = {"invalid_argument", "this authority is the parent's: make one after fork()"};
+    return Client(Client::Core::make({.transport = std::make_shared<client::LocalTransport>(core_),
                                       .holder = std::move(holder),
                                       .timeout = 5s,
                                       .problem = std::move(problem)}));

@@ -27,29 +27,29 @@ struct Local::Core {
     /// One acquire that waits for its answer. Owned by the requesting thread.
     struct Waiting {
         std::condition_variable answered;
-        std::optional<core::AcquireAnswer> answer;
-        core::Authority::WaitTicket ticket = 0;
+        std::optional<authority::AcquireAnswer> answer;
+        authority::Authority::WaitTicket ticket = 0;
         bool cancelled = false;
     };
 
     /// Blocks until the authority answers, which happens by the end of the request's wait. Other threads may pass
     /// `waiting` to cancel(), even before this call: then nothing is requested.
-    core::AcquireAnswer acquire(core::AcquireRequest request, Waiting& waiting);
+    authority::AcquireAnswer acquire(authority::AcquireRequest request, Waiting& waiting);
     void cancel(Waiting& waiting);
-    std::vector<core::RenewAnswer> renew(core::RenewRequest request);
-    core::Answer<core::ReleaseAnswer> release(core::ReleaseRequest request);
-    core::Answer<core::AgentAnswer> put_agent(core::AgentRequest request);
-    core::Answer<core::RestartAnswer> declare_restart(core::AgentRequest request);
-    core::Answer<std::vector<core::VerifyAnswer>> verify_all(core::AgentRequest request);
+    std::vector<authority::RenewAnswer> renew(authority::RenewRequest request);
+    authority::Answer<authority::ReleaseAnswer> release(authority::ReleaseRequest request);
+    authority::Answer<authority::AgentAnswer> put_agent(authority::AgentRequest request);
+    authority::Answer<authority::RestartAnswer> declare_restart(authority::AgentRequest request);
+    authority::Answer<std::vector<authority::VerifyAnswer>> verify_all(authority::AgentRequest request);
 
-    const std::uint32_t born = forks();
+    const std::uint32_t born = client::forks();
 
  private:
     /// Confirms every write at once and saves nothing: no lease here outlives the process.
-    struct Forgetful final : core::Durable {
-        void reserve_tokens(core::Token ceiling, Callback<Result<void>> done) override;
-        void save_policy(const core::Policy& policy, Callback<Result<void>> done) override;
-        void save_agent(const core::SavedAgent& agent, Callback<Result<void>> done) override;
+    struct Forgetful final : store::Durable {
+        void reserve_tokens(lease::Token ceiling, Callback<Result<void>> done) override;
+        void save_policy(const lease::Policy& policy, Callback<Result<void>> done) override;
+        void save_agent(const store::SavedAgent& agent, Callback<Result<void>> done) override;
         void forget_agent(std::string_view id, Callback<Result<void>> done) override;
     };
 
@@ -62,9 +62,9 @@ struct Local::Core {
     void run_timer();
 
     Forgetful durable_;
-    core::Authority authority_;
-    core::MemoryStore store_;
-    Wakeup alarm_;
+    authority::Authority authority_;
+    store::memory::MemoryStore store_;
+    client::Wakeup alarm_;
     std::mutex mutex_;
     bool stopping_ = false;
     Instant armed_ = Instant::max();

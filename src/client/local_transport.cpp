@@ -8,38 +8,38 @@
 #include "lease/limits.h"
 #include "lease/manifest.h"
 
-namespace holdfast {
+namespace holdfast::client {
 
 namespace {
 
-Error to_error(const core::Refused& refused) {
-    const auto advice = core::advice_of(refused.code);
-    return {std::string(core::name_of(refused.code)), refused.detail.empty() ? std::string(advice) : refused.detail};
+Error to_error(const authority::Refused& refused) {
+    const auto advice = advice_of(refused.code);
+    return {std::string(name_of(refused.code)), refused.detail.empty() ? std::string(advice) : refused.detail};
 }
 
-Result<std::vector<core::Intent>> manifest_of(const AcquireAsk& ask) {
-    if (auto checked = core::check_namespace(ask.name_space); !checked) return checked.error();
-    std::vector<core::Intent> intents;
+Result<std::vector<lease::Intent>> manifest_of(const AcquireAsk& ask) {
+    if (auto checked = lease::check_namespace(ask.name_space); !checked) return checked.error();
+    std::vector<lease::Intent> intents;
     for (const auto& [resource, predicate] : ask.intents) {
-        if (auto checked = core::check_resource(resource); !checked) return checked.error();
-        const auto known = core::parse_predicate(predicate.text());
+        if (auto checked = lease::check_resource(resource); !checked) return checked.error();
+        const auto known = lease::parse_predicate(predicate.text());
         if (!known) return Error{"invalid_argument", "unknown predicate '" + predicate.text() + "'"};
-        intents.push_back({core::full_name(ask.name_space, resource), *known});
+        intents.push_back({lease::full_name(ask.name_space, resource), *known});
     }
-    return core::checked_manifest(std::move(intents));
+    return lease::checked_manifest(std::move(intents));
 }
 
-Result<core::AcquireRequest> to_request(const AcquireAsk& ask) {
+Result<authority::AcquireRequest> to_request(const AcquireAsk& ask) {
     auto manifest = manifest_of(ask);
     if (!manifest) return manifest.error();
     auto metadata = checked_metadata(ask.metadata);
     if (!metadata) return metadata.error();
-    if (metadata->size() > core::limits::metadata_bytes) return Error{"invalid_argument", "metadata is too long"};
+    if (metadata->size() > lease::limits::metadata_bytes) return Error{"invalid_argument", "metadata is too long"};
     for (const auto& checked :
-         {core::check_holder(ask.holder), core::check_text({"session", ask.session}, core::limits::session_bytes),
-          core::check_text({"reason", ask.reason}, core::limits::reason_bytes)})
+         {lease::check_holder(ask.holder), lease::check_text({"session", ask.session}, lease::limits::session_bytes),
+          lease::check_text({"reason", ask.reason}, lease::limits::reason_bytes)})
         if (!checked) return checked.error();
-    core::AcquireRequest request;
+    authority::AcquireRequest request;
     request.caller.address = "local";
     request.holder = ask.holder;
     request.epoch = ask.epoch;
@@ -53,48 +53,48 @@ Result<core::AcquireRequest> to_request(const AcquireAsk& ask) {
     return request;
 }
 
-Timing timing_of(const core::HeldLease& held) {
+Timing timing_of(const authority::HeldLease& held) {
     return {held.timeline, held.lease.ttl};
 }
 
-AcquireReply to_reply(const core::AcquireGranted& granted, HolderInstant sent_at) {
+AcquireReply to_reply(const authority::AcquireGranted& granted, HolderInstant sent_at) {
     std::vector<TimedGrant> grants;
     for (const auto& held : granted.leases)
-        grants.push_back({{core::to_string(core::LeaseName{held.resource, held.lease.token}),
-                           std::string(core::split_name(held.resource).resource),
-                           std::string(core::to_string(held.lease.predicate)), held.lease.token},
+        grants.push_back({{to_string(lease::LeaseName{held.resource, held.lease.token}),
+                           std::string(lease::split_name(held.resource).resource),
+                           std::string(to_string(held.lease.predicate)), held.lease.token},
                           timing_of(held),
                           sent_at + granted.waited});
     return grants;
 }
 
-AcquireReply to_reply(const core::AcquireBusy& busy) {
-    Failure failure{.code = std::string(core::name_of(busy.code)), .message = std::string(core::advice_of(busy.code))};
+AcquireReply to_reply(const authority::AcquireBusy& busy) {
+    Failure failure{.code = std::string(name_of(busy.code)), .message = std::string(advice_of(busy.code))};
     failure.outcome = outcome_of(failure.code, 409);
     failure.retry_in = whole_ms(busy.retry_in);
-    if (busy.code != core::Code::die) failure.queue_position = busy.place;
+    if (busy.code != Code::die) failure.queue_position = busy.place;
     for (const auto& [resource, conflict] : busy.conflicts)
-        failure.conflicts.push_back({std::string(core::split_name(resource).resource),
-                                     std::string(core::to_string(conflict.predicate)), conflict.holder, conflict.reason,
+        failure.conflicts.push_back({std::string(lease::split_name(resource).resource),
+                                     std::string(to_string(conflict.predicate)), conflict.holder, conflict.reason,
                                      whole_ms(conflict.expires_in), conflict.token == 0, conflict.reserved});
     return failure;
 }
 
-AcquireReply to_reply(const core::Refused& refused) {
+AcquireReply to_reply(const authority::Refused& refused) {
     const Error error = to_error(refused);
     Failure failure{.outcome = outcome_of(error.code, 400), .code = error.code, .message = error.message};
     if (refused.retry_in) failure.retry_in = whole_ms(*refused.retry_in);
     return failure;
 }
 
-core::LeaseName name_of(const NamedLease& lease) {
-    return core::parse_lease_name(lease.id).value_or(core::LeaseName{});
+lease::LeaseName name_of(const NamedLease& lease) {
+    return lease::parse_lease_name(lease.id).value_or(lease::LeaseName{});
 }
 
 /// Validates as the door does, with the authority's error codes.
-Result<core::AgentRequest> to_request(const AgentAsk& agent) {
-    if (auto checked = core::check_holder(agent.id); !checked) return checked.error();
-    core::AgentRequest request;
+Result<authority::AgentRequest> to_request(const AgentAsk& agent) {
+    if (auto checked = lease::check_holder(agent.id); !checked) return checked.error();
+    authority::AgentRequest request;
     request.caller.address = "local";
     request.id = agent.id;
     request.priority = agent.priority;
@@ -102,10 +102,10 @@ Result<core::AgentRequest> to_request(const AgentAsk& agent) {
     return request;
 }
 
-VerifiedLease to_verified(const core::VerifyAnswer& answer) {
-    VerifiedLease lease{.id = core::to_string(answer.name),
-                        .state = std::string(core::to_string(answer.verified.state)),
-                        .resource = std::string(core::split_name(answer.name.resource).resource)};
+VerifiedLease to_verified(const authority::VerifyAnswer& answer) {
+    VerifiedLease lease{.id = to_string(answer.name),
+                        .state = std::string(to_string(answer.verified.state)),
+                        .resource = std::string(lease::split_name(answer.name.resource).resource)};
     if (answer.timeline) lease.remaining = answer.timeline->expires_in;
     if (answer.verified.reserved_for) lease.remaining = *answer.verified.reserved_for;
     return lease;
@@ -128,13 +128,13 @@ AcquireReply LocalTransport::acquire(const AcquireAsk& ask, Duration, const std:
     const auto answer = local_->acquire(std::move(*request), waiting);
     const std::lock_guard lock(mutex_);
     waiting_.erase(&waiting);
-    if (const auto* granted = std::get_if<core::AcquireGranted>(&answer)) return to_reply(*granted, sent_at);
-    if (const auto* busy = std::get_if<core::AcquireBusy>(&answer)) return to_reply(*busy);
-    return to_reply(std::get<core::Refused>(answer));
+    if (const auto* granted = std::get_if<authority::AcquireGranted>(&answer)) return to_reply(*granted, sent_at);
+    if (const auto* busy = std::get_if<authority::AcquireBusy>(&answer)) return to_reply(*busy);
+    return to_reply(std::get<authority::Refused>(answer));
 }
 
 Result<std::vector<RenewReply>> LocalTransport::renew(const NamedLeases& leases, Duration) {
-    core::RenewRequest request;
+    authority::RenewRequest request;
     request.caller.address = "local";
     request.holder = leases.holder;
     request.epoch = leases.epoch;
@@ -142,10 +142,10 @@ Result<std::vector<RenewReply>> LocalTransport::renew(const NamedLeases& leases,
         request.leases.push_back({name_of(lease), lease.progress});
     std::vector<RenewReply> replies;
     for (const auto& answer : local_->renew(std::move(request))) {
-        if (const auto* renewed = std::get_if<core::RenewedLease>(&answer.result))
+        if (const auto* renewed = std::get_if<authority::RenewedLease>(&answer.result))
             replies.emplace_back(timing_of(renewed->held));
         else
-            replies.emplace_back(to_error(std::get<core::Refused>(answer.result)));
+            replies.emplace_back(to_error(std::get<authority::Refused>(answer.result)));
     }
     return replies;
 }
@@ -153,14 +153,14 @@ Result<std::vector<RenewReply>> LocalTransport::renew(const NamedLeases& leases,
 Result<void> LocalTransport::release(const NamedLeases& leases, Duration) {
     Result<void> told;
     for (const auto& lease : leases.leases) {
-        core::ReleaseRequest request;
+        authority::ReleaseRequest request;
         request.caller.address = "local";
         request.name = name_of(lease);
         request.holder = leases.holder;
         request.epoch = leases.epoch;
         request.session = leases.session;
         const auto answer = local_->release(std::move(request));
-        if (const auto* refused = std::get_if<core::Refused>(&answer)) told = to_error(*refused);
+        if (const auto* refused = std::get_if<authority::Refused>(&answer)) told = to_error(*refused);
     }
     return told;
 }
@@ -169,8 +169,8 @@ Result<AgentKnown> LocalTransport::register_agent(const AgentAsk& agent, Duratio
     auto request = to_request(agent);
     if (!request) return request.error();
     const auto answer = local_->put_agent(std::move(*request));
-    if (const auto* refused = std::get_if<core::Refused>(&answer)) return to_error(*refused);
-    const auto& known = std::get<core::AgentAnswer>(answer);
+    if (const auto* refused = std::get_if<authority::Refused>(&answer)) return to_error(*refused);
+    const auto& known = std::get<authority::AgentAnswer>(answer);
     return AgentKnown{known.agent.priority, known.agent.epoch, known.agent.deaths, known.created};
 }
 
@@ -178,7 +178,7 @@ Result<void> LocalTransport::declare_restart(const AgentAsk& agent, Duration) {
     auto request = to_request(agent);
     if (!request) return request.error();
     const auto answer = local_->declare_restart(std::move(*request));
-    if (const auto* refused = std::get_if<core::Refused>(&answer)) return to_error(*refused);
+    if (const auto* refused = std::get_if<authority::Refused>(&answer)) return to_error(*refused);
     return {};
 }
 
@@ -186,9 +186,9 @@ Result<std::vector<VerifiedLease>> LocalTransport::verify_all(const AgentAsk& ag
     auto request = to_request(agent);
     if (!request) return request.error();
     const auto answer = local_->verify_all(std::move(*request));
-    if (const auto* refused = std::get_if<core::Refused>(&answer)) return to_error(*refused);
+    if (const auto* refused = std::get_if<authority::Refused>(&answer)) return to_error(*refused);
     std::vector<VerifiedLease> leases;
-    for (const auto& verified : std::get<std::vector<core::VerifyAnswer>>(answer))
+    for (const auto& verified : std::get<std::vector<authority::VerifyAnswer>>(answer))
         leases.push_back(to_verified(verified));
     return leases;
 }
@@ -200,4 +200,4 @@ void LocalTransport::stop() {
         local_->cancel(*waiting);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -8,7 +8,7 @@
 #include "client/local_core.h"
 #include "client/transport.h"
 
-namespace holdfast {
+namespace holdfast::client {
 
 /// The transport to the authority of this process. There is no network, so every call is answered. Requests are
 /// validated as a door validates them.
@@ -32,4 +32,4 @@ class LocalTransport final : public Transport {
     bool stopped_ = false;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::client

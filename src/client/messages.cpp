@@ -10,7 +10,7 @@
 #include "lease/lease.h"
 #include "lease/manifest.h"
 
-namespace holdfast {
+namespace holdfast::client {
 namespace {
 
 namespace json = boost::json;
@@ -90,7 +90,6 @@ Result<std::string> checked_metadata(const std::string& metadata) {
 }
 
 Outcome outcome_of(std::string_view code, int status) {
-    using core::Code;
     static const std::map<Code, Outcome> outcomes{
         {Code::busy, Outcome::busy},
         {Code::wait_timeout, Outcome::busy},
@@ -112,15 +111,14 @@ Outcome outcome_of(std::string_view code, int status) {
         {Code::lease_revoked, Outcome::lost},
         {Code::unknown_lease, Outcome::lost},
     };
-    const auto known = core::code_in(code);
+    const auto known = code_in(code);
     const auto found = known ? outcomes.find(*known) : outcomes.end();
     if (found != outcomes.end()) return found->second;
     return status >= 500 ? Outcome::unreachable : Outcome::refused;
 }
 
 std::optional<Absence> absence_of(std::string_view code) {
-    using core::Code;
-    const auto known = core::code_in(code);
+    const auto known = code_in(code);
     if (known == Code::stopping) return Absence::nothing_done;
     if (known == Code::unavailable || known == Code::store_unavailable || known == Code::storage_failed)
         return Absence::unknown;
@@ -208,7 +206,8 @@ Error bad_answer() {
 
 VerifiedLease read_lease(JsonReader& reader, const json::object& result) {
     VerifiedLease lease{.id = reader.text(result, "id"), .state = reader.text(result, "state")};
-    if (const auto name = core::parse_lease_name(lease.id)) lease.resource = core::split_name(name->resource).resource;
+    if (const auto name = lease::parse_lease_name(lease.id))
+        lease.resource = lease::split_name(name->resource).resource;
     const char* const left = lease.state == "GRACE" ? "reserved_for_ms" : "expires_in_ms";
     if (result.contains(left)) lease.remaining = reader.milliseconds(result, left);
     return lease;
@@ -257,4 +256,4 @@ Result<std::vector<VerifiedLease>> read_verified(const HttpResponse& response) {
     return leases;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -8,7 +8,7 @@
 #include "client/http_link.h"
 #include "client/transport.h"
 
-namespace holdfast {
+namespace holdfast::client {
 
 /// Requests and answers as JSON, as documented in docs/http-api.md. Answers are validated: a malformed answer counts as
 /// no answer.
@@ -46,4 +46,4 @@ std::string restarting_body(const AgentAsk& agent);
 std::string verify_body(const AgentAsk& agent);
 Result<std::vector<VerifiedLease>> read_verified(const HttpResponse& response);
 
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -6,7 +6,7 @@
 
 #include "base/code.h"
 
-namespace holdfast {
+namespace holdfast::client {
 
 namespace {
 
@@ -20,7 +20,7 @@ RenewalBatch::Answer judge(Keeper::Key key, std::span<const RenewReply> replies,
     Deadlines deadlines{HolderInstant::max(), HolderInstant::max(), HolderInstant::max(), HolderInstant::max()};
     const Error* why = nullptr;
     const auto weight = [](const Error& error) {
-        return means_lost(error.code) ? 2 : core::code_in(error.code) == core::Code::renewal_barred ? 1 : 0;
+        return means_lost(error.code) ? 2 : code_in(error.code) == Code::renewal_barred ? 1 : 0;
     };
     for (const auto& reply : replies) {
         if (const auto* timing = std::get_if<Timing>(&reply))
@@ -62,8 +62,7 @@ std::vector<RenewalBatch::Answer> RenewalBatch::answers(const Result<std::vector
     for (const auto& part : parts_) {
         if (reply)
             answers.push_back(judge(part.key, std::span(*reply).subspan(from, part.grants), sent_at));
-        else if (core::code_in(reply.error().code) ==
-                 core::Code::stale_epoch)  // for the whole message: a newer incarnation exists
+        else if (code_in(reply.error().code) == Code::stale_epoch)  // for the whole message: a newer incarnation exists
             answers.push_back({part.key, RenewalRejected{reply.error().code}, reply.error()});
         else
             answers.push_back({part.key, RenewalUnanswered{}, reply.error()});
@@ -72,4 +71,4 @@ std::vector<RenewalBatch::Answer> RenewalBatch::answers(const Result<std::vector
     return answers;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::client

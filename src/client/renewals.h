@@ -9,7 +9,7 @@
 #include "client/keeper.h"
 #include "client/transport.h"
 
-namespace holdfast {
+namespace holdfast::client {
 
 /// One renewal message: the leases of several keys, each with one or more grants.
 class RenewalBatch {
@@ -50,4 +50,4 @@ class RenewalBatch {
     std::vector<Part> parts_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::client

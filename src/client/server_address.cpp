@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "client/http_connection.h"
 
-namespace holdfast {
+namespace holdfast::client {
 
 namespace {
 
@@ -122,4 +122,4 @@ std::string default_server(std::string_view given) {
     return "http://127.0.0.1:7400";
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::client

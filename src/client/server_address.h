@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::client {
 
 /// The address at which a server listens.
 struct ServerAddress {
@@ -45,4 +45,4 @@ class ServerList {
     std::atomic<std::size_t> current_ = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::client

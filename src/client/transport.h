@@ -14,7 +14,7 @@
 #include "base/time.h"
 #include "lease/timeline.h"
 
-namespace holdfast {
+namespace holdfast::client {
 
 /// The time limit for releasing leases or cancelling an acquire if the authority does not answer; leases end by
 /// themselves anyway.
@@ -41,7 +41,7 @@ struct AcquireAsk {
 
 /// A grant or a renewal, as durations from the authority's reading of its clock (T4).
 struct Timing {
-    core::Timeline timeline;
+    lease::Timeline timeline;
     Duration ttl{};
 };
 struct TimedGrant {
@@ -124,4 +124,4 @@ class Transport {
 /// The authority's limit on leases in one renewal message.
 inline constexpr std::size_t max_renewals_per_message = 1000;
 
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -9,7 +9,7 @@
 #include <system_error>
 #include <unistd.h>
 
-namespace holdfast {
+namespace holdfast::client {
 
 namespace {
 
@@ -56,4 +56,4 @@ void Wakeup::sleep_until(Duration since_boot) {
     [[maybe_unused]] const auto rung = ::read(bell_, &count, sizeof count);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::client

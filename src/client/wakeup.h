@@ -2,7 +2,7 @@
 
 #include "base/time.h"
 
-namespace holdfast {
+namespace holdfast::client {
 
 /// Lets one thread sleep until an instant, or until another thread calls ring(). The timer counts time in suspend, as
 /// the clock does: after a resume an overdue sleep ends at once, whereas a condition variable would be late by the time
@@ -28,4 +28,4 @@ class Wakeup {
     int bell_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -3,7 +3,7 @@
 #include <system_error>
 #include <utility>
 
-namespace holdfast {
+namespace holdfast::client {
 
 Workers::~Workers() {
     {
@@ -46,4 +46,4 @@ void Workers::run() {
     }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::client {
 
 /// A few threads for blocking calls, started on demand: a call that hangs must not delay the next. The submitter bounds
 /// the queue: a lease has at most one renewal in flight.
@@ -35,4 +35,4 @@ class Workers {
     std::vector<std::thread> threads_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace holdfast {
+namespace holdfast::codec {
 
 Result<std::optional<std::string_view>> take_frame(std::string_view& input, std::size_t most) {
     if (input.size() < frame_header_bytes) return std::optional<std::string_view>();
@@ -28,4 +28,4 @@ void append_frame_length(std::size_t bytes, std::string& out) {
         out += static_cast<char>(bytes >> shift & 0xff);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::codec

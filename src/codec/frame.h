@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 
-namespace holdfast {
+namespace holdfast::codec {
 
 /// A frame is a length, four bytes, big-endian, followed by that number of bytes.
 inline constexpr std::size_t frame_header_bytes = 4;
@@ -21,4 +21,4 @@ void append_frame(std::string_view body, std::string& out);
 /// Appends only the header; the caller appends the body.
 void append_frame_length(std::size_t bytes, std::string& out);
 
-}  // namespace holdfast
+}  // namespace holdfast::codec

@@ -2,7 +2,7 @@
 
 #include "base/printable.h"
 
-namespace holdfast {
+namespace holdfast::codec {
 
 void JsonWriter::separate() {
     if (comma_) out_ += ',';
@@ -73,4 +73,4 @@ void JsonWriter::quote(std::string_view value) {
     if (!plain) out_.replace(begin, std::string::npos, printable_json(std::string_view(out_).substr(begin)));
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::codec

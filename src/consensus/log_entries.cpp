@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace holdfast::core {
+namespace holdfast::consensus {
 
 LogEntries::LogEntries(LogFound found)
     : promised_(found.promised), snapshot_(std::move(found.snapshot)), committed_(found.committed) {
@@ -77,4 +77,4 @@ void LogEntries::find_marks() {
         ++durable_to_;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::consensus

@@ -6,7 +6,7 @@
 
 #include "consensus/log_messages.h"
 
-namespace holdfast::core {
+namespace holdfast::consensus {
 
 /// The promises and entries of one acceptor, in memory; the disk follows (log_writer.h).
 ///
@@ -62,4 +62,4 @@ class LogEntries {
     LogIndex durable_base_ = 0;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::consensus

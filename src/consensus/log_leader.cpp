@@ -2,14 +2,14 @@
 
 #include "consensus/replicated_log_impl.h"
 
-namespace holdfast::core {
+namespace holdfast::consensus {
 namespace {
 
 constexpr int max_patience = 8;  ///< times resend_after
 
 }  // namespace
 
-void LogTakeover::add(NodeIndex node, const LogPromise& promise) {
+void LogTakeover::add(store::quorum::NodeIndex node, const LogPromise& promise) {
     if (!promised_by_.insert(node).second) return;
     committed_ = std::max(committed_, promise.committed);
     if (promise.snapshot && (!snapshot_ || snapshot_->index < promise.snapshot->index)) snapshot_ = promise.snapshot;
@@ -24,7 +24,7 @@ const LogDecree* LogTakeover::newest(LogIndex index) const {
     return found != newest_.end() ? &found->second : nullptr;
 }
 
-void ReplicatedLog::Impl::lead(Token term) {
+void ReplicatedLog::Impl::lead(lease::Token term) {
     const LogBallot ballot{term, parts.node};
     if (role != Role::follower && entries.promised() == ballot) return;
     stop_leading();
@@ -49,13 +49,13 @@ void ReplicatedLog::Impl::stop_leading() {
 }
 
 void ReplicatedLog::Impl::ask_for_promises() {
-    for (NodeIndex node = 0; node < parts.members; ++node)
+    for (store::quorum::NodeIndex node = 0; node < parts.members; ++node)
         if (node != parts.node && !takeover->promised(node))
             parts.send(node, LogPrepare{entries.promised(), takeover->from()});
     prepare_again_at = now + parts.resend_after;
 }
 
-void ReplicatedLog::Impl::receive(NodeIndex from, const LogPromise& message) {
+void ReplicatedLog::Impl::receive(store::quorum::NodeIndex from, const LogPromise& message) {
     if (role == Role::follower || message.ballot != entries.promised()) return;
     if (!message.granted) return message.promised > message.ballot ? stop_leading() : void();
     if (role != Role::preparing) return;
@@ -82,7 +82,7 @@ void ReplicatedLog::Impl::take_over() {
         bytes_not_committed += value.size();
         accept(std::move(value));
     }
-    for (NodeIndex node = 0; node < parts.members; ++node)
+    for (store::quorum::NodeIndex node = 0; node < parts.members; ++node)
         if (node != parts.node) followers.insert_or_assign(node, Follower{from, from, now, parts.resend_after});
     // Already chosen, as one of the nodes knew; and the chosen entries are the ones found here.
     commit(std::min(learnt.committed(), entries.held_to()));
@@ -97,7 +97,7 @@ std::string ReplicatedLog::Impl::newest(const LogTakeover& learnt, LogIndex inde
     return own ? entries.at(index).value : std::string();
 }
 
-void ReplicatedLog::Impl::receive(NodeIndex from, const LogSubmit& message) {
+void ReplicatedLog::Impl::receive(store::quorum::NodeIndex from, const LogSubmit& message) {
     const bool refused = role == Role::follower || message.value.empty() || submissions.refusal(message.value.size());
     if (refused) return parts.send(from, LogSubmitted{message.number, 0});
     submissions.queue({{{}, from, message.number}, now + parts.give_up_after, message.value});
@@ -143,7 +143,7 @@ void ReplicatedLog::Impl::refuse_if_disks_fail() {
         if (follower.installing == 0) send_entries(node, follower);
 }
 
-void ReplicatedLog::Impl::receive(NodeIndex from, const LogAccepted& message) {
+void ReplicatedLog::Impl::receive(store::quorum::NodeIndex from, const LogAccepted& message) {
     if (role != Role::leading || message.ballot != entries.promised()) return;
     if (!message.granted) return message.promised > message.ballot ? stop_leading() : void();
     Follower& follower = followers.at(from);
@@ -162,7 +162,7 @@ void ReplicatedLog::Impl::receive(NodeIndex from, const LogAccepted& message) {
     bring_along(from, follower);
 }
 
-void ReplicatedLog::Impl::receive(NodeIndex from, const LogFetch& message) {
+void ReplicatedLog::Impl::receive(store::quorum::NodeIndex from, const LogFetch& message) {
     if (role != Role::leading || message.from == 0) return;
     Follower& follower = followers.at(from);
     follower.heard_of = true;
@@ -187,7 +187,7 @@ void ReplicatedLog::Impl::commit_what_a_majority_has() {
 }
 
 /// Sends a follower its next entries, up to the limit in flight, and the commit index.
-void ReplicatedLog::Impl::bring_along(NodeIndex node, Follower& follower) {
+void ReplicatedLog::Impl::bring_along(store::quorum::NodeIndex node, Follower& follower) {
     if (follower.next <= entries.base() && follower.installing == 0) {
         follower.installing = entries.base();
         follower.next = entries.base() + 1;
@@ -202,7 +202,7 @@ void ReplicatedLog::Impl::bring_along(NodeIndex node, Follower& follower) {
 }
 
 /// Sends one message with the next entries that fit into it, or none.
-void ReplicatedLog::Impl::send_entries(NodeIndex node, Follower& follower) {
+void ReplicatedLog::Impl::send_entries(store::quorum::NodeIndex node, Follower& follower) {
     LogAccept message{entries.promised(), entries.committed(), {}, said_that_disks_fail};
     std::size_t bytes = 0;
     const bool room = follower.bytes_in_flight < max_bytes_in_flight;
@@ -235,4 +235,4 @@ void ReplicatedLog::Impl::resend(Instant at) {
     }
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::consensus

@@ -15,15 +15,15 @@
 #include "lease/lease.h"
 #include "store/quorum/ballot.h"
 
-namespace holdfast::core {
+namespace holdfast::consensus {
 
 /// The place of an entry in the log; the first is 1.
 using LogIndex = std::uint64_t;
 
 /// A leader and its term. The term is the token of the lease `leader:log`, which rises with every leader (L1, G3).
 struct LogBallot {
-    Token term = 0;
-    NodeIndex node = 0;
+    lease::Token term = 0;
+    store::quorum::NodeIndex node = 0;
 
     auto operator<=>(const LogBallot&) const = default;
 };
@@ -134,4 +134,4 @@ struct LogSubmitted {
 using LogMessage =
     std::variant<LogPrepare, LogPromise, LogAccept, LogAccepted, LogFetch, LogInstall, LogSubmit, LogSubmitted>;
 
-}  // namespace holdfast::core
+}  // namespace holdfast::consensus

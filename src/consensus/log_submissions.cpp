@@ -6,7 +6,7 @@
 
 #include "consensus/replicated_log.h"
 
-namespace holdfast::core {
+namespace holdfast::consensus {
 namespace {
 
 Error unavailable(const char* why) {
@@ -133,4 +133,4 @@ void LogSubmissions::answer(Asker asker, Result<LogIndex> outcome, bool certainl
     answers_.push_back({std::move(asker), std::move(outcome), certainly_not});
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::consensus

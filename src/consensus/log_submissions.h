@@ -7,7 +7,7 @@
 
 #include "consensus/log_messages.h"
 
-namespace holdfast::core {
+namespace holdfast::consensus {
 
 /// Submitted entries that wait for an answer: those of this node and, if it leads, those that other nodes sent to it.
 /// Each is answered once, at the latest at its deadline. All have the same timeout, so the oldest is the first in each
@@ -18,7 +18,7 @@ class LogSubmissions {
     /// The recipient of the answer: this node, by a callback, or another, by the number it gave.
     struct Asker {
         Done done;
-        NodeIndex node = 0;
+        store::quorum::NodeIndex node = 0;
         std::uint64_t number = 0;
     };
     struct Waiting {
@@ -81,4 +81,4 @@ class LogSubmissions {
 /// The error of a leader whose own disk works.
 Error disks_of_others_fail();
 
-}  // namespace holdfast::core
+}  // namespace holdfast::consensus

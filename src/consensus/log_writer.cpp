@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace holdfast::core {
+namespace holdfast::consensus {
 
 void LogWriter::promise(LogBallot ballot) {
     changes_.promised = ballot;
@@ -82,4 +82,4 @@ void LogWriter::take_back(LogWrite write) {
             changes_.decrees.try_emplace(index, std::move(decree));
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::consensus

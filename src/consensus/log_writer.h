@@ -7,7 +7,7 @@
 
 #include "consensus/log_messages.h"
 
-namespace holdfast::core {
+namespace holdfast::consensus {
 
 /// Writes an acceptor's state to disk in the order of its changes: the disk always shows a state that the acceptor was
 /// in. One write is under way at a time; changes made meanwhile go with the next. A failed write is retried after a
@@ -63,4 +63,4 @@ class LogWriter {
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::consensus

@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "consensus/replicated_log_impl.h"
 
-namespace holdfast::core {
+namespace holdfast::consensus {
 
 ReplicatedLog::ReplicatedLog(Parts parts) : impl_(std::make_unique<Impl>(std::move(parts))) {}
 
@@ -27,18 +27,18 @@ Instant ReplicatedLog::next_due() const {
     return due;
 }
 
-void ReplicatedLog::receive(NodeIndex from, const LogMessage& message) {
+void ReplicatedLog::receive(store::quorum::NodeIndex from, const LogMessage& message) {
     if (from == impl_->parts.node || from >= impl_->parts.members) return;
     std::visit([&](const auto& one) { impl_->receive(from, one); }, message);
     impl_->settle();
 }
 
-void ReplicatedLog::lead(Token term) {
+void ReplicatedLog::lead(lease::Token term) {
     impl_->lead(term);
     impl_->settle();
 }
 
-void ReplicatedLog::follow(std::optional<NodeIndex> leader) {
+void ReplicatedLog::follow(std::optional<store::quorum::NodeIndex> leader) {
     impl_->stop_leading();
     if (std::exchange(impl_->leader, leader) != leader) impl_->fetch_missing(true);
     impl_->settle();
@@ -48,7 +48,7 @@ bool ReplicatedLog::leads() const {
     return impl_->role == Impl::Role::leading && impl_->entries.committed() >= impl_->recovered_to;
 }
 
-std::optional<NodeIndex> ReplicatedLog::leader() const {
+std::optional<store::quorum::NodeIndex> ReplicatedLog::leader() const {
     return impl_->leader;
 }
 
@@ -70,7 +70,7 @@ LogBallot ReplicatedLog::ballot() const {
     return impl_->entries.promised();
 }
 
-std::optional<LogIndex> ReplicatedLog::durable_on(NodeIndex node) const {
+std::optional<LogIndex> ReplicatedLog::durable_on(store::quorum::NodeIndex node) const {
     const auto found = impl_->followers.find(node);
     if (found == impl_->followers.end() || !found->second.heard_of) return std::nullopt;
     return found->second.durable_to;
@@ -100,13 +100,13 @@ ReplicatedLog::Impl::Impl(Parts given)
     apply_committed();
 }
 
-void ReplicatedLog::Impl::receive(NodeIndex from, const LogPrepare& message) {
+void ReplicatedLog::Impl::receive(store::quorum::NodeIndex from, const LogPrepare& message) {
     if (message.ballot.node != from) return;
     follow_ballot(from, message.ballot);
     reply_when_durable({Promised{message.from}, from, message.ballot});
 }
 
-void ReplicatedLog::Impl::receive(NodeIndex from, const LogAccept& message) {
+void ReplicatedLog::Impl::receive(store::quorum::NodeIndex from, const LogAccept& message) {
     if (message.ballot.node != from) return;
     follow_ballot(from, message.ballot);
     if (message.ballot < entries.promised()) return reply_when_durable({Accepted{}, from, message.ballot});
@@ -120,20 +120,20 @@ void ReplicatedLog::Impl::receive(NodeIndex from, const LogAccept& message) {
     if (message.disks_fail) submissions.disks_fail_elsewhere();
 }
 
-void ReplicatedLog::Impl::receive(NodeIndex from, const LogInstall& message) {
+void ReplicatedLog::Impl::receive(store::quorum::NodeIndex from, const LogInstall& message) {
     if (message.ballot.node != from) return;
     follow_ballot(from, message.ballot);
     if (message.ballot == entries.promised() && message.snapshot.index > entries.committed()) install(message.snapshot);
     reply_when_durable({Accepted{}, from, message.ballot});
 }
 
-void ReplicatedLog::Impl::receive(NodeIndex, const LogSubmitted& message) {
+void ReplicatedLog::Impl::receive(store::quorum::NodeIndex, const LogSubmitted& message) {
     submissions.forwarded_is_at(message.number, message.index);
     submissions.applied_to(applied);
 }
 
 /// Follows a ballot that is not below the promised one. A deposed leader stops leading (L1).
-void ReplicatedLog::Impl::follow_ballot(NodeIndex leading, LogBallot ballot) {
+void ReplicatedLog::Impl::follow_ballot(store::quorum::NodeIndex leading, LogBallot ballot) {
     if (ballot < entries.promised()) return;
     if (ballot > entries.promised()) {
         stop_leading();
@@ -299,4 +299,4 @@ void ReplicatedLog::Impl::say(LogSubmissions::Answer answer) {
         parts.send(asker.node, LogSubmitted{asker.number, answer.outcome ? *answer.outcome : 0});
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::consensus

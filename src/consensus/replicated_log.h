@@ -2,7 +2,7 @@
 
 #include "consensus/log_messages.h"
 
-namespace holdfast::core {
+namespace holdfast::consensus {
 
 /// One node's part of the replicated log (L1 to L3). It persists the entries that it accepts, applies committed entries
 /// in order, and appends if it leads. A pure state machine: no clock, no thread, no socket, and the disk is
@@ -40,7 +40,7 @@ class ReplicatedLog {
     static constexpr std::size_t max_snapshot_bytes = 8 << 20;
 
     struct Parts {
-        NodeIndex node = 0;
+        store::quorum::NodeIndex node = 0;
         std::uint8_t members = 1;
         LogDisk& disk;
         LogFound found;
@@ -50,7 +50,7 @@ class ReplicatedLog {
         std::size_t entries_before_snapshot = 1000;  ///< then the applied entries are folded into a snapshot
         /// Sends a message, which may be lost; never to this node itself. Neither this nor the functions below may call
         /// back.
-        std::function<void(NodeIndex to, LogMessage message)> send;
+        std::function<void(store::quorum::NodeIndex to, LogMessage message)> send;
         std::function<void(LogIndex index, const std::string& value)> apply;
         std::function<std::string()> take_snapshot;             ///< returns the state after all applied entries
         std::function<void(const std::string& state)> install;  ///< replaces the state
@@ -65,15 +65,15 @@ class ReplicatedLog {
     /// Sets the time. Call it before every other call and whenever next_due() is reached.
     void advance(Instant now);
     Instant next_due() const;
-    void receive(NodeIndex from, const LogMessage& message);
+    void receive(store::quorum::NodeIndex from, const LogMessage& message);
 
     /// lead(): this node holds the leader's lease under this token until the next call of either function. REQUIRES: a
     /// term above all terms that this node led in before, in any incarnation, or the current one. Does nothing if a
     /// higher ballot was promised. follow(): this node does not hold the lease; `leader` does, if known.
-    void lead(Token term);
-    void follow(std::optional<NodeIndex> leader);
+    void lead(lease::Token term);
+    void follow(std::optional<store::quorum::NodeIndex> leader);
     bool leads() const;  ///< and has completed the earlier entries
-    std::optional<NodeIndex> leader() const;
+    std::optional<store::quorum::NodeIndex> leader() const;
 
     /// Appends here or through the leader. Calls `done` once the entry is committed and applied on this node, or at
     /// once if it cannot be tried. Errors: `unavailable` (no leader, or no answer in time: it may still be appended),
@@ -87,11 +87,11 @@ class ReplicatedLog {
     LogBallot ballot() const;
 
     /// For a leader: the index up to which a follower has the log durably. Nullopt if nothing was heard from it.
-    std::optional<LogIndex> durable_on(NodeIndex node) const;
+    std::optional<LogIndex> durable_on(store::quorum::NodeIndex node) const;
 
  private:
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::consensus

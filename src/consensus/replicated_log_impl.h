@@ -10,7 +10,7 @@
 #include "consensus/log_writer.h"
 #include "consensus/replicated_log.h"
 
-namespace holdfast::core {
+namespace holdfast::consensus {
 
 /// The state that a new leader has learnt from the nodes that promised to follow it (L1): for each index the entry with
 /// the highest ballot. If an entry was chosen there, a majority accepted it, so every majority includes a node that
@@ -20,12 +20,12 @@ class LogTakeover {
     explicit LogTakeover(LogIndex from) : from_(from) {}
 
     LogIndex from() const { return from_; }
-    bool promised(NodeIndex node) const { return promised_by_.contains(node); }
+    bool promised(store::quorum::NodeIndex node) const { return promised_by_.contains(node); }
     std::size_t promises() const { return promised_by_.size(); }
 
-    void own_promise(NodeIndex node) { promised_by_.insert(node); }
+    void own_promise(store::quorum::NodeIndex node) { promised_by_.insert(node); }
     /// Counts repliers, not replies (Q4).
-    void add(NodeIndex node, const LogPromise& promise);
+    void add(store::quorum::NodeIndex node, const LogPromise& promise);
 
     LogIndex committed() const { return committed_; }
     LogIndex last() const { return newest_.empty() ? 0 : newest_.rbegin()->first; }
@@ -34,7 +34,7 @@ class LogTakeover {
 
  private:
     LogIndex from_;
-    std::set<NodeIndex> promised_by_;
+    std::set<store::quorum::NodeIndex> promised_by_;
     std::map<LogIndex, LogDecree> newest_;
     std::optional<LogSnapshot> snapshot_;
     LogIndex committed_ = 0;
@@ -65,7 +65,7 @@ struct ReplicatedLog::Impl {
     struct Accepted {};
     struct Reply {
         std::variant<Promised, Accepted> what;
-        NodeIndex to = 0;
+        store::quorum::NodeIndex to = 0;
         LogBallot ballot;
         std::uint64_t after = 0;  ///< LogWriter::asked()
     };
@@ -73,11 +73,11 @@ struct ReplicatedLog::Impl {
     explicit Impl(Parts given);
 
     // ---- every node: accept, commit, apply ----
-    void receive(NodeIndex from, const LogPrepare& message);
-    void receive(NodeIndex from, const LogAccept& message);
-    void receive(NodeIndex from, const LogInstall& message);
-    void receive(NodeIndex from, const LogSubmitted& message);
-    void follow_ballot(NodeIndex leading, LogBallot ballot);
+    void receive(store::quorum::NodeIndex from, const LogPrepare& message);
+    void receive(store::quorum::NodeIndex from, const LogAccept& message);
+    void receive(store::quorum::NodeIndex from, const LogInstall& message);
+    void receive(store::quorum::NodeIndex from, const LogSubmitted& message);
+    void follow_ballot(store::quorum::NodeIndex leading, LogBallot ballot);
     void reply_when_durable(Reply reply);
     void send_replies();
     void send_reply(const Reply& reply);
@@ -94,13 +94,13 @@ struct ReplicatedLog::Impl {
     void report_disk_failure();
 
     // ---- the leader: take over, append, replicate ----
-    void lead(Token term);
+    void lead(lease::Token term);
     void stop_leading();
     void ask_for_promises();
-    void receive(NodeIndex from, const LogPromise& message);
-    void receive(NodeIndex from, const LogAccepted& message);
-    void receive(NodeIndex from, const LogFetch& message);
-    void receive(NodeIndex from, const LogSubmit& message);
+    void receive(store::quorum::NodeIndex from, const LogPromise& message);
+    void receive(store::quorum::NodeIndex from, const LogAccepted& message);
+    void receive(store::quorum::NodeIndex from, const LogFetch& message);
+    void receive(store::quorum::NodeIndex from, const LogSubmit& message);
     bool has_majority(std::size_t nodes) const { return nodes >= std::size_t{parts.members} / 2 + 1; }
     void take_over_if_promised();
     void take_over();
@@ -110,8 +110,8 @@ struct ReplicatedLog::Impl {
     void commit_what_a_majority_has();
     bool disks_fail() const;
     void refuse_if_disks_fail();
-    void bring_along(NodeIndex node, Follower& follower);
-    void send_entries(NodeIndex node, Follower& follower);
+    void bring_along(store::quorum::NodeIndex node, Follower& follower);
+    void send_entries(store::quorum::NodeIndex node, Follower& follower);
     void resend(Instant now);
 
     void append(std::string value, LogSubmissions::Done done);
@@ -125,7 +125,7 @@ struct ReplicatedLog::Impl {
     LogWriter writer;
     LogSubmissions submissions;
     Role role = Role::follower;
-    std::optional<NodeIndex> leader;
+    std::optional<store::quorum::NodeIndex> leader;
     LogIndex applied = 0;
     std::size_t bytes_since_snapshot = 0;
     std::vector<Reply> replies;
@@ -139,8 +139,8 @@ struct ReplicatedLog::Impl {
     std::size_t bytes_not_committed = 0;
     std::uint64_t own_promise_after = 0;  ///< LogWriter::asked()
     Instant prepare_again_at{};
-    std::map<NodeIndex, Follower> followers;
+    std::map<store::quorum::NodeIndex, Follower> followers;
     bool said_that_disks_fail = false;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::consensus

@@ -292,7 +292,7 @@ void append_frame(const Message& message, std::string& out) {
     std::visit([&](const auto& one) { write(one, wire); }, message);
     const std::size_t bytes = wire.ByteSizeLong();
     HOLDFAST_ASSERT(bytes <= max_frame_bytes);
-    append_frame_length(bytes, out);
+    codec::append_frame_length(bytes, out);
     wire.AppendToString(&out);
 }
 

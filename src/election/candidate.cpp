@@ -4,7 +4,7 @@
 
 #include "lease/skew_margin.h"
 
-namespace holdfast::core {
+namespace holdfast::election {
 namespace {
 
 constexpr Duration wait_for_a_turn = 60s;  // then it sends a new request
@@ -23,9 +23,9 @@ struct Candidate::Impl : std::enable_shared_from_this<Impl> {
     void advance(Instant time);
     void ask();
     void renew();
-    void leads(const Lease& lease);
+    void leads(const lease::Lease& lease);
     void cease();
-    void give_back(Token token);
+    void give_back(lease::Token token);
 
     template <class Method>
     auto later(Method method) {
@@ -37,13 +37,13 @@ struct Candidate::Impl : std::enable_shared_from_this<Impl> {
     Parts parts;
     std::string resource;
     Instant now;
-    std::optional<Token> term;
+    std::optional<lease::Token> term;
     Instant deadline;       // end of leading, on its own clock
     Instant act_at;         // when to acquire or renew next
     bool asked = false;     // an acquire is under way
     bool renewing = false;  // likewise a renewal
     bool withdrawn = false;
-    Authority::WaitTicket ticket = 0;
+    authority::Authority::WaitTicket ticket = 0;
 };
 
 void Candidate::Impl::advance(Instant time) {
@@ -59,19 +59,19 @@ void Candidate::Impl::advance(Instant time) {
 void Candidate::Impl::ask() {
     if (asked) return;
     asked = true;
-    AcquireRequest request;
+    authority::AcquireRequest request;
     request.caller.node = parts.node;
-    request.caller.acts_for = owner_of(resource);
+    request.caller.acts_for = lease::owner_of(resource);
     request.holder = parts.id;
     request.session = parts.group;
-    request.intents = {{resource, Predicate::mutates}};
+    request.intents = {{resource, lease::Predicate::mutates}};
     request.ttl = parts.ttl;
     request.wait = wait_for_a_turn;
     request.reason = "leads " + parts.group;
-    ticket = parts.authority.acquire(std::move(request), later([](Impl& self, const AcquireAnswer& answer) {
+    ticket = parts.authority.acquire(std::move(request), later([](Impl& self, const authority::AcquireAnswer& answer) {
                                          self.asked = false;
                                          self.ticket = 0;
-                                         const auto* got = std::get_if<AcquireGranted>(&answer);
+                                         const auto* got = std::get_if<authority::AcquireGranted>(&answer);
                                          if (got != nullptr) return self.leads(got->leases.front().lease);
                                          self.act_at = self.now + pause_after_failure;
                                      }));
@@ -79,9 +79,9 @@ void Candidate::Impl::ask() {
 
 /// The lease's instants are on this process's own clock, read before any acceptor started to count (Q6). So they may
 /// have passed already.
-void Candidate::Impl::leads(const Lease& lease) {
+void Candidate::Impl::leads(const lease::Lease& lease) {
     if (withdrawn) return give_back(lease.token);
-    deadline = lease.expires_at - skew_margin(lease.ttl);
+    deadline = lease.expires_at - lease::skew_margin(lease.ttl);
     act_at = std::max(now, lease.expires_at - lease.ttl) + lease.ttl / 3;
     if (now >= deadline || term == lease.token) return;
     term = lease.token;
@@ -91,17 +91,17 @@ void Candidate::Impl::leads(const Lease& lease) {
 void Candidate::Impl::renew() {
     if (renewing) return;
     renewing = true;
-    RenewRequest request;
+    authority::RenewRequest request;
     request.caller.node = parts.node;
     request.holder = parts.id;
     request.leases = {{{resource, *term}, std::nullopt}};
     parts.authority.renew(
-        std::move(request), later([asked_for = *term](Impl& self, std::vector<RenewAnswer> answers) {
+        std::move(request), later([asked_for = *term](Impl& self, std::vector<authority::RenewAnswer> answers) {
             self.renewing = false;
             if (self.term != asked_for) return;
-            if (const auto* renewed = std::get_if<RenewedLease>(&answers.front().result))
+            if (const auto* renewed = std::get_if<authority::RenewedLease>(&answers.front().result))
                 return self.leads(renewed->held.lease);
-            const Code code = std::get<Refused>(answers.front().result).code;
+            const Code code = std::get<authority::Refused>(answers.front().result).code;
             self.act_at = self.now + pause_after_failure;
             if (code != Code::storage_failed && code != Code::unavailable && code != Code::store_unavailable)
                 self.cease();
@@ -110,17 +110,17 @@ void Candidate::Impl::renew() {
 
 /// Releases the lease, which may still be active, so that no one has to wait for its expiry.
 void Candidate::Impl::cease() {
-    const Token was = *term;
+    const lease::Token was = *term;
     term.reset();
     act_at = now;
     parts.on_cease();
     give_back(was);
 }
 
-void Candidate::Impl::give_back(Token token) {
-    ReleaseRequest request{{}, {resource, token}, parts.id};
-    request.caller.acts_for = owner_of(resource);
-    parts.authority.release(std::move(request), [](const Answer<ReleaseAnswer>&) {});
+void Candidate::Impl::give_back(lease::Token token) {
+    authority::ReleaseRequest request{{}, {resource, token}, parts.id};
+    request.caller.acts_for = lease::owner_of(resource);
+    parts.authority.release(std::move(request), [](const authority::Answer<authority::ReleaseAnswer>&) {});
 }
 
 Candidate::Candidate(Parts parts) : impl_(std::make_shared<Impl>(std::move(parts))) {}
@@ -140,7 +140,7 @@ Instant Candidate::next_due() const {
     return impl_->term ? std::min(impl_->deadline, act) : act;
 }
 
-std::optional<Token> Candidate::term() const {
+std::optional<lease::Token> Candidate::term() const {
     return impl_->term;
 }
 
@@ -151,4 +151,4 @@ void Candidate::withdraw() {
     if (impl_->term) impl_->cease();
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::election

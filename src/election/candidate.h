@@ -7,7 +7,7 @@
 
 #include "authority/authority.h"
 
-namespace holdfast::core {
+namespace holdfast::election {
 
 /// The resource whose holder leads a group (L1).
 std::string leader_resource(std::string_view group);
@@ -20,12 +20,12 @@ std::string leader_resource(std::string_view group);
 class Candidate {
  public:
     struct Parts {
-        Authority& authority;
+        authority::Authority& authority;
         std::string group;
         std::string id;
         Duration ttl = 10s;
         bool node = false;  ///< the candidate is the node itself: the policy does not apply (L1)
-        std::function<void(Token term)> on_lead;
+        std::function<void(lease::Token term)> on_lead;
         std::function<void()> on_cease;
     };
     explicit Candidate(Parts parts);
@@ -38,7 +38,7 @@ class Candidate {
     Instant next_due() const;
 
     /// The term it leads in; nullopt if it does not lead.
-    std::optional<Token> term() const;
+    std::optional<lease::Token> term() const;
     /// Ends the candidacy and releases the lease.
     void withdraw();
 
@@ -47,4 +47,4 @@ class Candidate {
     std::shared_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::election

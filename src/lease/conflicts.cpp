@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace holdfast::core {
+namespace holdfast::lease {
 namespace {
 
 /// G2: a claim without a session shares its party with no other.
@@ -164,4 +164,4 @@ std::vector<std::uint64_t> due_waiters(const Record& record, const Neighbours& n
     return due;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

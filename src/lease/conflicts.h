@@ -7,7 +7,7 @@
 
 #include "lease/record.h"
 
-namespace holdfast::core {
+namespace holdfast::lease {
 
 /// A claim on one resource, as part of a manifest that has passed the policy.
 struct Claim {
@@ -91,4 +91,4 @@ std::vector<std::uint64_t> outranked_by(const Record& record, const Neighbours& 
 /// the waiters it can serve.
 std::vector<std::uint64_t> due_waiters(const Record& record, const Neighbours& neighbours, Instant now);
 
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-namespace holdfast::core {
+namespace holdfast::lease {
 namespace {
 
 constexpr std::string_view blanks = " \t\r\n";
@@ -124,4 +124,4 @@ const Ban* AddressBans::find(const IpPrefix& address, const Policy& policy) cons
     return nullptr;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

@@ -10,7 +10,7 @@
 
 #include "lease/policy.h"
 
-namespace holdfast::core {
+namespace holdfast::lease {
 
 /// An IP address or prefix. IPv4 addresses are stored as IPv4-mapped IPv6 addresses, so that both compare.
 struct IpPrefix {
@@ -53,4 +53,4 @@ class AddressBans {
     std::vector<unsigned> lengths_;  // the distinct prefix lengths in banned_, ascending
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 
-namespace holdfast::core {
+namespace holdfast::lease {
 
 std::string_view to_string(LeaseState state) {
     switch (state) {
@@ -46,4 +46,4 @@ std::optional<LeaseName> parse_lease_name(std::string_view text) {
     return LeaseName{std::string(text.substr(0, hash)), *token};
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

@@ -9,7 +9,7 @@
 #include "lease/predicate.h"
 #include "lease/priority.h"
 
-namespace holdfast::core {
+namespace holdfast::lease {
 
 /// The fencing token: proves which grant is the latest (G3). Zero means no token.
 using Token = std::uint64_t;
@@ -93,4 +93,4 @@ struct LeaseName {
 std::string to_string(const LeaseName& name);
 std::optional<LeaseName> parse_lease_name(std::string_view text);
 
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

@@ -5,7 +5,7 @@
 
 #include "base/time.h"
 
-namespace holdfast::core::limits {
+namespace holdfast::lease::limits {
 
 /// Every quantity has a limit. Exceeding one is answered with an error; nothing is truncated.
 inline constexpr std::size_t resource_bytes = 4096;
@@ -59,4 +59,4 @@ inline constexpr Duration ttl_ceiling = 24h;                ///< no policy may a
 inline constexpr Duration wait_ceiling = 1h;
 inline constexpr Duration quota_ceiling = 365 * 24h;
 
-}  // namespace holdfast::core::limits
+}  // namespace holdfast::lease::limits

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "lease/limits.h"
 
-namespace holdfast::core {
+namespace holdfast::lease {
 namespace {
 
 Error invalid(std::string message) {
@@ -68,4 +68,4 @@ Result<std::vector<Intent>> checked_manifest(std::vector<Intent> intents) {
     return distinct;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

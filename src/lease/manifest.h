@@ -8,7 +8,7 @@
 #include "lease/predicate.h"
 #include "lease/resource.h"
 
-namespace holdfast::core {
+namespace holdfast::lease {
 
 /// One operation on one resource.
 struct Intent {
@@ -33,4 +33,4 @@ Result<void> check_holder(std::string_view holder);
 /// kept.
 Result<std::vector<Intent>> checked_manifest(std::vector<Intent> intents);
 
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

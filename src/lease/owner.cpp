@@ -3,7 +3,7 @@
 #include "base/assert.h"
 #include "lease/manifest.h"
 
-namespace holdfast::core {
+namespace holdfast::lease {
 
 bool is_redis_namespace(std::string_view name_space) {
     constexpr std::string_view first = "redis", others = "redis-";
@@ -51,4 +51,4 @@ std::string_view advice_of(Owner owner) {
     return {};
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

@@ -6,7 +6,7 @@
 #include "base/code.h"
 #include "base/text.h"
 
-namespace holdfast::core {
+namespace holdfast::lease {
 
 /// The service of the server that owns a resource, derived from the name alone. Only that service knows the work under
 /// such a lease. So no generic request (release, revocation, grant in its place) frees it while that work may run (R2,
@@ -49,4 +49,4 @@ inline Owner owner_of(std::string_view full_name) {
     return special ? detail::owner_of_special(full_name) : Owner::nobody;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

@@ -6,7 +6,7 @@
 #include "lease/limits.h"
 #include "lease/manifest.h"
 
-namespace holdfast::core {
+namespace holdfast::lease {
 namespace {
 
 Error invalid_policy(std::string message) {
@@ -100,4 +100,4 @@ std::variant<GrantedTtl, RefusedTtl> decide_exact_ttl(const Policy& policy, Dura
     return GrantedTtl{asked, false};
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

@@ -17,7 +17,7 @@ namespace re2 {
 class RE2;
 }
 
-namespace holdfast::core {
+namespace holdfast::lease {
 
 /// A pattern that the whole name of a resource must match; empty matches everything. RE2: linear time for any pattern.
 class NamePattern {
@@ -102,4 +102,4 @@ std::variant<GrantedTtl, RefusedTtl> decide_ttl(const Policy& policy, std::optio
 /// shorter than the caller assumes would break T3. The policy's minimum does not apply: a short lock does no harm.
 std::variant<GrantedTtl, RefusedTtl> decide_exact_ttl(const Policy& policy, Duration asked);
 
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace holdfast::core {
+namespace holdfast::lease {
 namespace {
 
 constexpr std::array<std::string_view, all_predicates.size()> names{"PROVIDES", "CONSUMES",   "MUTATES",
@@ -32,4 +32,4 @@ bool PredicateSet::admits(Predicate predicate) const {
                        [&](Predicate member) { return !contains(member) || compatible(member, predicate); });
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

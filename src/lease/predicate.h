@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-namespace holdfast::core {
+namespace holdfast::lease {
 
 /// The operation a holder intends on a resource (G2). A plain lock is `mutates`.
 enum class Predicate : std::uint8_t { provides, consumes, mutates, deletes, depends_on, renames };
@@ -34,4 +34,4 @@ class PredicateSet {
     std::uint8_t bits_ = 0;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

@@ -4,7 +4,7 @@
 #include <limits>
 #include <string_view>
 
-namespace holdfast::core {
+namespace holdfast::lease {
 
 /// The age of an agent: a timestamp in milliseconds; lower is older (G5).
 using Priority = std::int64_t;
@@ -32,4 +32,4 @@ inline bool older(const Rank& a, const Rank& b) {
     return a.arrival < b.arrival;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

@@ -4,7 +4,7 @@
 
 #include "base/assert.h"
 
-namespace holdfast::core {
+namespace holdfast::lease {
 
 Lease* Record::find(Token token) {
     const auto found =
@@ -86,4 +86,4 @@ Instant next_change(const Record& record) {
     return first;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

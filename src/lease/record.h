@@ -9,7 +9,7 @@
 #include "lease/lease.h"
 #include "lease/limits.h"
 
-namespace holdfast::core {
+namespace holdfast::lease {
 
 /// A request in the queue of a record.
 struct Waiter {
@@ -129,4 +129,4 @@ bool settle(Record& record, Instant now, OnExpired&& on_expired) {
     return changed;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

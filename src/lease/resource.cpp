@@ -2,7 +2,7 @@
 
 #include "base/code.h"
 
-namespace holdfast::core {
+namespace holdfast::lease {
 namespace {
 
 constexpr std::string_view file_type = "FILE:";
@@ -98,4 +98,4 @@ bool overlap(const FilePath& a, const FilePath& b) {
     return (a.tree && below(b.path, a.path)) || (b.tree && below(a.path, b.path));
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 
-namespace holdfast::core {
+namespace holdfast::lease {
 
 /// A resource in a namespace is `@namespace/resource`; in the default one it is just the resource. So a lease needs
 /// only one name, and the rules ignore namespaces.
@@ -48,4 +48,4 @@ std::optional<FilePath> file_path(std::string_view full_name);
 /// True if the two differ and one contains the other: one is a tree, the other a file or tree below it.
 bool overlap(const FilePath& a, const FilePath& b);
 
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

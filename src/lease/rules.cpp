@@ -5,7 +5,7 @@
 #include "base/assert.h"
 #include "lease/owner.h"
 
-namespace holdfast::core {
+namespace holdfast::lease {
 namespace {
 
 /// R6: current leases and reservations of the holder count from their start. A past holding counts less the longer ago
@@ -340,4 +340,4 @@ Verified verify(const Record& record, Token token, Instant now) {
     return verified;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

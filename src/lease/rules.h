@@ -12,7 +12,7 @@
 #include "lease/record.h"
 #include "lease/timeline.h"
 
-namespace holdfast::core {
+namespace holdfast::lease {
 
 /// The rules: pure functions that change a record and return a verdict. They read no clock and no random device, and
 /// know no store and no door. Each settles the record first, so that nothing past its time is honoured, swept or not
@@ -142,4 +142,4 @@ Verified verify(const Record& record, Token token, Instant now);
 /// The error code for a lease that is not active.
 Code code_for(LeaseState state);
 
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

@@ -5,7 +5,7 @@
 #include "base/time.h"
 #include "lease/lease.h"
 
-namespace holdfast::core {
+namespace holdfast::lease {
 
 /// The deadlines of a holder, as durations from the clock reading that granted or renewed the lease (T4).
 /// renew_in < soft_terminate_in < hard_terminate_in < expires_in.
@@ -26,4 +26,4 @@ inline Timeline timeline_of(const Lease& lease, Instant now) {
     return {before_end(ttl - ttl / 3), before_end(ttl / 3), before_end(ttl / 6), left};
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

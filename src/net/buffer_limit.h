@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::net {
 
 /// Returns the connections to close so that the remaining ones buffer at most `max_bytes` bytes in total: the largest
 /// first, and no more than needed. Each connection has its own limits, but ten thousand connections together could
@@ -33,4 +33,4 @@ std::vector<typename Sessions::mapped_type> over_buffer_limit(const Sessions& se
     return found;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::net

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/time.h"
 
-namespace holdfast {
+namespace holdfast::net {
 namespace {
 
 using boost::asio::ip::tcp;
@@ -139,4 +139,4 @@ void Listener::close() {
     impl_->close();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::net

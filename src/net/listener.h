@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace holdfast {
+namespace holdfast::net {
 
 /// Formats an endpoint as HOST:PORT.
 std::string text_of(const boost::asio::ip::tcp::endpoint& endpoint);
@@ -47,4 +47,4 @@ class Listener {
     std::shared_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::net

@@ -5,7 +5,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-namespace holdfast {
+namespace holdfast::net {
 namespace {
 
 struct Probing {
@@ -43,4 +43,4 @@ bool peer_is_there(int socket) {
     return info.tcpi_unacked == 0 || info.tcpi_last_ack_recv < max_silence_ms;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::net

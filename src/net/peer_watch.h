@@ -1,6 +1,6 @@
 #pragma once
 
-namespace holdfast {
+namespace holdfast::net {
 
 /// How soon the kernel notices that the remote host of a TCP connection is gone without closing it. A waiting client is
 /// watched closely: it is probed every second and given up after five seconds of silence.
@@ -12,4 +12,4 @@ void watch_peer(int socket, Watch watch);
 /// process counts as present: its kernel still answers.
 bool peer_is_there(int socket);
 
-}  // namespace holdfast
+}  // namespace holdfast::net

@@ -7,7 +7,7 @@
 
 #include "base/assert.h"
 
-namespace holdfast {
+namespace holdfast::net {
 namespace {
 
 constexpr int max_ready = 256;
@@ -93,4 +93,4 @@ std::span<const Poller::Ready> Poller::ready() {
     return {impl_->found.data(), found};
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::net

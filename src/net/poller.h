@@ -9,7 +9,7 @@ namespace boost::asio {
 class io_context;
 }
 
-namespace holdfast {
+namespace holdfast::net {
 
 /// Hooks around a door's turn. `begins` reads the clock once for everything received together (T6); `ends` looks up
 /// what is due next.
@@ -54,4 +54,4 @@ class Poller {
     std::shared_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::net

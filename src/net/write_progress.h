@@ -5,7 +5,7 @@
 
 #include "base/time.h"
 
-namespace holdfast {
+namespace holdfast::net {
 
 /// Tracks whether a client reads its output fast enough. The write timeout applies to every 16 KiB, and to the
 /// remainder. A client that reads a byte now and then cannot keep its answers in memory for hours.
@@ -37,4 +37,4 @@ class WriteProgress {
     std::size_t next_ = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::net

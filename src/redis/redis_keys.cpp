@@ -10,12 +10,11 @@
 namespace holdfast::redis {
 namespace {
 
-using core::Code;
-using core::Ending;
-using core::Lease;
-using core::Predicate;
-using core::Record;
-using core::RecordTransaction;
+using authority::RecordTransaction;
+using lease::Ending;
+using lease::Lease;
+using lease::Predicate;
+using lease::Record;
 
 void tell(RecordTransaction& desk, KeyOutcome outcome) {
     desk.answer().number = static_cast<std::int64_t>(outcome);
@@ -94,7 +93,7 @@ Result<void> in_words_of_redis(Result<void> checked, std::string_view what, std:
 
 }  // namespace
 
-KeyOutcome outcome_of(const core::SingleRecordAnswer& answer) {
+KeyOutcome outcome_of(const authority::SingleRecordAnswer& answer) {
     return static_cast<KeyOutcome>(answer.number);
 }
 
@@ -117,16 +116,16 @@ KeyView look(const Record& record) {
 }
 
 Result<void> check_key(std::string_view key) {
-    if (plain(key, core::limits::resource_bytes)) return {};
+    if (plain(key, lease::limits::resource_bytes)) return {};
     if (key.empty()) return Error{"invalid_argument", "a key must not be empty"};
-    return in_words_of_redis(core::check_text({"it", key}, core::limits::resource_bytes), "this key",
+    return in_words_of_redis(lease::check_text({"it", key}, lease::limits::resource_bytes), "this key",
                              "; a key is the name of a resource here");
 }
 
 Result<void> check_value(std::string_view value) {
-    if (plain(value, core::limits::holder_bytes)) return {};
+    if (plain(value, lease::limits::holder_bytes)) return {};
     if (value.empty()) return Error{"invalid_argument", "a value must not be empty: it says who holds the lease"};
-    return in_words_of_redis(core::check_text({"it", value}, core::limits::holder_bytes), "this value",
+    return in_words_of_redis(lease::check_text({"it", value}, lease::limits::holder_bytes), "this value",
                              "; a value says who holds the lease");
 }
 
@@ -156,7 +155,7 @@ void set_key(RecordTransaction& desk, const SetTerms& terms) {
     desk.replace(Predicate::mutates, terms.keep_ttl ? key.expires_at - desk.now() : not_shorter(desk, terms.ttl));
 }
 
-bool had_value(const core::SingleRecordAnswer& answer) {
+bool had_value(const authority::SingleRecordAnswer& answer) {
     return !answer.text.empty();  // no holder is empty
 }
 

@@ -24,12 +24,12 @@ enum class KeyOutcome : std::int64_t {
     wrong_type = -2,  ///< a set where a lock was expected, or vice versa
     same_value = -3,  ///< not done: the key already has this value
 };
-KeyOutcome outcome_of(const core::SingleRecordAnswer& answer);
+KeyOutcome outcome_of(const authority::SingleRecordAnswer& answer);
 
 enum class KeyType : std::uint8_t { none, lock, set };
 
 /// True if a lease with this predicate is a lock, false if it is a member of a set.
-bool is_lock(core::Predicate predicate);
+bool is_lock(lease::Predicate predicate);
 
 /// A record as Redis sees it.
 struct KeyView {
@@ -38,7 +38,7 @@ struct KeyView {
     Instant expires_at;      ///< the latest expiry of its leases
 };
 /// REQUIRES: the record is settled.
-KeyView look(const core::Record& record);
+KeyView look(const lease::Record& record);
 
 /// Error code `invalid_argument`, with advice, for a key or value that cannot be a resource or a holder. Keys that are
 /// only read need no check: an invalid key does not exist.
@@ -56,40 +56,40 @@ struct SetTerms {
     bool keep_ttl = false;  ///< KEEPTTL: ttl is not used
     Duration ttl{};
 };
-void set_key(core::RecordTransaction& desk, const SetTerms& terms);
+void set_key(authority::RecordTransaction& desk, const SetTerms& terms);
 /// True if set_key() with GET found a previous value.
-bool had_value(const core::SingleRecordAnswer& answer);
+bool had_value(const authority::SingleRecordAnswer& answer);
 
 /// GET: the value in `text`.
-void get_key(core::RecordTransaction& desk);
+void get_key(authority::RecordTransaction& desk);
 /// DEL: releases all leases of the key.
-void remove_key(core::RecordTransaction& desk);
+void remove_key(authority::RecordTransaction& desk);
 /// GETDEL: the value in `text`.
-void get_and_remove_key(core::RecordTransaction& desk);
+void get_and_remove_key(authority::RecordTransaction& desk);
 /// EXISTS and TYPE: `number` is the KeyType.
-void type_of_key(core::RecordTransaction& desk);
+void type_of_key(authority::RecordTransaction& desk);
 /// PTTL: `number` is the time left in whole milliseconds, rounded down, or -2 if the key does not exist.
-void time_left(core::RecordTransaction& desk);
+void time_left(authority::RecordTransaction& desk);
 
 /// PEXPIRE: a renewal. It never makes the expiry earlier (R1), so LT is not met, except by a time of zero or less,
 /// which deletes.
 enum class ExpireWhen : std::uint8_t { always, without_expiry, with_expiry, later, earlier };
-void expire_key(core::RecordTransaction& desk, Duration ttl, ExpireWhen when);
+void expire_key(authority::RecordTransaction& desk, Duration ttl, ExpireWhen when);
 
 /// The same, if the value is the subject's holder; otherwise `not_done`, `absent` or `wrong_type`.
-void remove_if_equal(core::RecordTransaction& desk);
-void expire_if_equal(core::RecordTransaction& desk, Duration ttl);
-void extend_if_equal(core::RecordTransaction& desk, Duration more);  ///< to the time left plus `more`
-void time_left_if_equal(core::RecordTransaction& desk);              ///< `done`, with the answer's lease
-void compare(core::RecordTransaction& desk);                         ///< only reports the outcome
+void remove_if_equal(authority::RecordTransaction& desk);
+void expire_if_equal(authority::RecordTransaction& desk, Duration ttl);
+void extend_if_equal(authority::RecordTransaction& desk, Duration more);  ///< to the time left plus `more`
+void time_left_if_equal(authority::RecordTransaction& desk);              ///< `done`, with the answer's lease
+void compare(authority::RecordTransaction& desk);                         ///< only reports the outcome
 
 /// SADD, SREM and SISMEMBER: the subject's holder is the member. It shares the resource for the policy's longest TTL,
 /// since Redis has no TTL for members. Adding it again renews its lease and gives `not_done`.
-void add_member(core::RecordTransaction& desk);
-void remove_member(core::RecordTransaction& desk);
-void is_member(core::RecordTransaction& desk);
+void add_member(authority::RecordTransaction& desk);
+void remove_member(authority::RecordTransaction& desk);
+void is_member(authority::RecordTransaction& desk);
 /// SMEMBERS and SCARD: `number` is the number of members. Their names are in `text`, each terminated by a zero byte,
 /// which no holder contains.
-void members(core::RecordTransaction& desk);
+void members(authority::RecordTransaction& desk);
 
 }  // namespace holdfast::redis

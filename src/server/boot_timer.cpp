@@ -8,7 +8,7 @@
 
 #include "base/assert.h"
 
-namespace holdfast {
+namespace holdfast::server {
 
 namespace asio = boost::asio;
 
@@ -64,4 +64,4 @@ void BootTimer::stop() {
     impl_->descriptor.cancel(ignored);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::server

@@ -9,7 +9,7 @@ namespace boost::asio {
 class io_context;
 }
 
-namespace holdfast {
+namespace holdfast::server {
 
 /// Wakes the loop at an instant of the store's clock, CLOCK_BOOTTIME. Asio's own timers will not do: their clock stops
 /// while the machine sleeps, so they would fire late by that time.
@@ -30,4 +30,4 @@ class BootTimer {
     std::shared_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::server

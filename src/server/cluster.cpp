@@ -17,41 +17,42 @@
 #include "store/quorum/peer_lives.h"
 #include "store/quorum/quorum_store.h"
 
-namespace holdfast {
+namespace holdfast::server {
 
 /// Decides which members this node talks to: those whose state directory belongs to the cluster (cluster_founding.h)
 /// and is not an earlier copy of itself (store/quorum/peer_lives.h).
-class ClusterPeers final : public peer::Founders {
+class ClusterPeers final : public doors::peer::Founders {
  public:
     struct Parts {
         ClusterFounding::Parts founding;
-        core::PeerLives::Parts lives;
+        store::quorum::PeerLives::Parts lives;
     };
     explicit ClusterPeers(Parts parts) : founding(std::move(parts.founding)), lives(std::move(parts.lives)) {}
 
-    peer::Directories own() const override {
-        peer::Directories said = founding.own();
+    doors::peer::Directories own() const override {
+        doors::peer::Directories said = founding.own();
         said.incarnation = lives.own().incarnation;
         said.lives = lives.durable();
         return said;
     }
 
-    std::optional<peer::Refusal> refuses(peer::Life peer, const peer::Directories& theirs) const override {
-        if (!founding.admits(peer.node, theirs)) return peer::Refusal::other_directory;
-        const core::LifeMark known_there =
-            founding.self() < theirs.lives.size() ? theirs.lives[founding.self()] : core::LifeMark{};
+    std::optional<doors::peer::Refusal> refuses(doors::peer::Life peer,
+                                                const doors::peer::Directories& theirs) const override {
+        if (!founding.admits(peer.node, theirs)) return doors::peer::Refusal::other_directory;
+        const store::quorum::LifeMark known_there =
+            founding.self() < theirs.lives.size() ? theirs.lives[founding.self()] : store::quorum::LifeMark{};
         switch (lives.judge(peer.node, {peer.boot, theirs.incarnation}, known_there)) {
-            case core::PeerLives::Judgement::theirs_is_old:
-                return peer::Refusal::old_boot;
-            case core::PeerLives::Judgement::ours_is_old:
-                return peer::Refusal::old_directory;
-            case core::PeerLives::Judgement::current:
+            case store::quorum::PeerLives::Judgement::theirs_is_old:
+                return doors::peer::Refusal::old_boot;
+            case store::quorum::PeerLives::Judgement::ours_is_old:
+                return doors::peer::Refusal::old_directory;
+            case store::quorum::PeerLives::Judgement::current:
                 break;
         }
         return std::nullopt;
     }
 
-    void met(peer::Life peer, const peer::Directories& theirs) override {
+    void met(doors::peer::Life peer, const doors::peer::Directories& theirs) override {
         founding.met(peer.node, theirs);
         lives.met(peer.node, {peer.boot, theirs.incarnation}, theirs.lives);
         incarnations[peer.node] = {peer.boot, theirs.incarnation};
@@ -60,17 +61,17 @@ class ClusterPeers final : public peer::Founders {
     void found_old() override { lives.found_old(); }
 
     /// Whether this incarnation of the peer may take part.
-    bool may_take_part(core::NodeIndex peer, core::BootNumber boot) const {
+    bool may_take_part(store::quorum::NodeIndex peer, store::quorum::BootNumber boot) const {
         const auto found = incarnations.find(peer);
         return founding.founded() && found != incarnations.end() && found->second.boot == boot &&
                lives.may_take_part(peer, found->second);
     }
 
     ClusterFounding founding;
-    core::PeerLives lives;
+    store::quorum::PeerLives lives;
 
  private:
-    std::map<core::NodeIndex, core::LifeMark> incarnations;  // of each peer's last connection
+    std::map<store::quorum::NodeIndex, store::quorum::LifeMark> incarnations;  // of each peer's last connection
 };
 
 namespace {
@@ -78,24 +79,24 @@ namespace {
 constexpr Duration pause_after_failure = 1s;
 
 /// Reads one record from this node's own acceptor.
-class Read final : public core::Update {
+class Read final : public store::Update {
  public:
-    core::Effect apply(core::Record& found, const core::Neighbours&, Instant) override {
+    store::Effect apply(lease::Record& found, const lease::Neighbours&, Instant) override {
         record = found;
-        return core::Effect::none;
+        return store::Effect::none;
     }
     void done(Result<void>) override {}
 
-    core::Record record;
+    lease::Record record;
 };
 
 }  // namespace
 
-Instant silent_until(const ClusterSettings& settings, const Found& found, Instant now) {
+Instant silent_until(const ClusterSettings& settings, const statefile::Found& found, Instant now) {
     if (found.founders.empty() && settings.members.all.size() > 1) return Instant{};
-    if (found.last_stop != LastStop::unclean)  // a silence interrupted by a clean stop continues
+    if (found.last_stop != statefile::LastStop::unclean)  // a silence interrupted by a clean stop continues
         return found.recovering_until > now ? found.recovering_until : Instant{};
-    core::QuorumConfig config = settings.config(found.boot);
+    store::quorum::QuorumConfig config = settings.config(found.boot);
     config.longest_ttl = std::max(config.longest_ttl, found.recovering_until - now);
     return now + config.silence();
 }
@@ -115,7 +116,7 @@ struct Cluster::Impl {
           peers(parts.settings.members.all.size()),
           taking_part(parts.settings.members.all.size()),
           door(door_parts()) {
-        core::Acceptor& acceptor = store.acceptor();
+        store::quorum::Acceptor& acceptor = store.acceptor();
         acceptor.raise_token_ceiling(parts.found.token_ceiling);
         acceptor.restore_forgotten(parts.found.marks.forgotten);
         store.advance(parts.started_at);
@@ -124,11 +125,11 @@ struct Cluster::Impl {
         tell_who_this_is();
     }
 
-    core::QuorumStore::Parts store_parts() {
+    store::quorum::QuorumStore::Parts store_parts() {
         // After a clean stop the node continues where it was. Otherwise the ceiling is all it knows of tokens and
         // ballots.
         const bool lost = silent_till > Instant{};
-        const AcceptorMarks& marks = parts.found.marks;
+        const statefile::AcceptorMarks& marks = parts.found.marks;
         return {.config = config,
                 .listener = parts.listener,
                 .hash_key = HashKey{random_seed(), random_seed()},
@@ -137,10 +138,10 @@ struct Cluster::Impl {
                 .highest_token = lost ? parts.found.token_ceiling : marks.highest_token,
                 .ballots_from = lost ? parts.found.token_ceiling : marks.highest_counter,
                 .shown_wall_ms = shown_wall_ms,
-                .send = [this](core::Envelope envelope) { door.send(envelope); }};
+                .send = [this](store::quorum::Envelope envelope) { door.send(envelope); }};
     }
 
-    PeerDoor::Parts door_parts() {
+    doors::peer::PeerDoor::Parts door_parts() {
         return {.loop = parts.loop,
                 .members = parts.settings.members,
                 .listen = parts.settings.listen,
@@ -152,20 +153,21 @@ struct Cluster::Impl {
                 .clock = store_clock_now,
                 .log = [this](std::string_view line) { parts.log.info(line); },
                 .log_error = [this](std::string_view line) { parts.log.error(line); },
-                .on_peer = [this](core::NodeIndex peer, std::optional<core::BootNumber> boot) { on_peer(peer, boot); },
-                .on_messages = [this](peer::Life from,
-                                      std::vector<peer::Message> messages) { on_messages(from, messages); },
+                .on_peer = [this](store::quorum::NodeIndex peer,
+                                  std::optional<store::quorum::BootNumber> boot) { on_peer(peer, boot); },
+                .on_messages = [this](doors::peer::Life from,
+                                      std::vector<codec::peer::Message> messages) { on_messages(from, messages); },
                 .silent_for = [this] { return store.acceptor().silent_for(); },
-                .on_silence = [this](core::NodeIndex peer,
+                .on_silence = [this](store::quorum::NodeIndex peer,
                                      Duration left) { store.set_silence(peer, store_clock_now() + left); },
-                .on_lives = [this](core::NodeIndex peer,
-                                   const std::vector<core::LifeMark>& lives) { on_lives(peer, lives); },
+                .on_lives = [this](store::quorum::NodeIndex peer,
+                                   const std::vector<store::quorum::LifeMark>& lives) { on_lives(peer, lives); },
                 .on_found_old = [this] { on_found_old(); },
                 .founders = &known};
     }
 
     void tell_who_this_is() {
-        const StateOwner owner = parts.settings.owner();
+        const statefile::StateOwner owner = parts.settings.owner();
         parts.log.info(fmt::format("node {} of the cluster of {}, start {}; no lease for longer than {}", owner.node,
                                    owner.members, config.boot, format_duration(config.longest_ttl)));
         if (silent)
@@ -226,8 +228,8 @@ struct Cluster::Impl {
         });
     }
 
-    void tell_of_lives_heard_of(const std::vector<core::LifeMark>& lives) {
-        for (core::NodeIndex peer = 0; peer < peers.size(); ++peer)
+    void tell_of_lives_heard_of(const std::vector<store::quorum::LifeMark>& lives) {
+        for (store::quorum::NodeIndex peer = 0; peer < peers.size(); ++peer)
             if (lives[peer].boot > known.lives.durable()[peer].boot && lives[peer].boot != peers[peer])
                 parts.log.info(fmt::format("another member has met start {} of {}: no earlier one takes part any more",
                                            lives[peer].boot, parts.settings.members.all[peer].id));
@@ -237,12 +239,12 @@ struct Cluster::Impl {
     /// refused.
     void part_from_old_lives() {
         if (!known.founding.founded() || known.lives.to_write()) return;
-        for (core::NodeIndex peer = 0; peer < peers.size(); ++peer)
+        for (store::quorum::NodeIndex peer = 0; peer < peers.size(); ++peer)
             if (peers[peer] && !known.may_take_part(peer, *peers[peer]))
                 door.disconnect(peer, "a later start of it is known");
     }
 
-    void on_lives(core::NodeIndex peer, const std::vector<core::LifeMark>& lives) {
+    void on_lives(store::quorum::NodeIndex peer, const std::vector<store::quorum::LifeMark>& lives) {
         known.lives.told(peer, lives);
         if (known.lives.to_write()) driver->turn([&] { tell_of_peers(); });
     }
@@ -254,11 +256,11 @@ struct Cluster::Impl {
             "this node runs on an earlier copy of its state directory, or beside another process with its id: it takes "
             "part in nothing any more. Stop it, and give it the directory that it ran with last (docs/cluster.md)");
         driver->turn([&] { tell_of_peers(); });
-        for (core::NodeIndex peer = 0; peer < peers.size(); ++peer)
+        for (store::quorum::NodeIndex peer = 0; peer < peers.size(); ++peer)
             if (peers[peer]) door.disconnect(peer, "this node runs on an earlier copy of its state directory");
     }
 
-    void on_peer(core::NodeIndex peer, std::optional<core::BootNumber> boot) {
+    void on_peer(store::quorum::NodeIndex peer, std::optional<store::quorum::BootNumber> boot) {
         driver->turn([&] {
             peers[peer] = boot;
             tell_of_peers();
@@ -267,9 +269,9 @@ struct Cluster::Impl {
 
     /// Notifies the store and `on_peer` of changes to which peers are connected and may take part.
     void tell_of_peers() {
-        for (core::NodeIndex peer = 0; peer < peers.size(); ++peer) {
+        for (store::quorum::NodeIndex peer = 0; peer < peers.size(); ++peer) {
             const bool takes_part = peers[peer] && known.may_take_part(peer, *peers[peer]);
-            const std::optional<core::BootNumber> life = takes_part ? peers[peer] : std::nullopt;
+            const std::optional<store::quorum::BootNumber> life = takes_part ? peers[peer] : std::nullopt;
             if (life == taking_part[peer]) continue;
             taking_part[peer] = life;
             store.set_peer(peer, life);
@@ -277,21 +279,21 @@ struct Cluster::Impl {
         }
     }
 
-    void on_messages(peer::Life from, std::vector<peer::Message>& messages) {
+    void on_messages(doors::peer::Life from, std::vector<codec::peer::Message>& messages) {
         if (taking_part[from.node] != from.boot) return;  // treated as lost (Q12)
         driver->turn([&] {
-            for (peer::Message& message : messages) {
-                if (auto* said = std::get_if<core::QuorumMessage>(&message))
+            for (codec::peer::Message& message : messages) {
+                if (auto* said = std::get_if<store::quorum::QuorumMessage>(&message))
                     store.receive({from.node, config.node, from.boot, config.boot, std::move(*said)});
                 else if (parts.on_log_message)
-                    parts.on_log_message(from.node, std::get<core::LogMessage>(message));
+                    parts.on_log_message(from.node, std::get<consensus::LogMessage>(message));
             }
         });
     }
 
-    std::optional<core::Lease> leader() {
+    std::optional<lease::Lease> leader() {
         Read read;
-        store.acceptor().records().update(core::leader_resource("log"), read);
+        store.acceptor().records().update(election::leader_resource("log"), read);
         if (read.record.leases.empty()) return std::nullopt;
         config.rates().to_usable(read.record, store_clock_now());
         return read.record.leases.front();
@@ -300,19 +302,19 @@ struct Cluster::Impl {
     QuorumStatus quorum_status();
 
     Parts parts;
-    const core::QuorumConfig config;
+    const store::quorum::QuorumConfig config;
     const Instant silent_till;
-    core::QuorumStore store;
+    store::quorum::QuorumStore store;
     TokenCeiling ceiling;
     ClusterPeers known;
-    std::vector<std::optional<core::BootNumber>> peers;        ///< boot numbers of the connected peers
-    std::vector<std::optional<core::BootNumber>> taking_part;  ///< those that the store was notified of
+    std::vector<std::optional<store::quorum::BootNumber>> peers;        ///< boot numbers of the connected peers
+    std::vector<std::optional<store::quorum::BootNumber>> taking_part;  ///< those that the store was notified of
     bool writing_founders = false;
     Instant write_founders_at{};
     bool writing_lives = false;
     std::optional<Error> lives_refused;  ///< why the last write of incarnations failed
     Instant write_lives_at{};
-    PeerDoor door;
+    doors::peer::PeerDoor door;
     Driver* driver = nullptr;
     bool silent = false;          ///< and the log says so
     bool said_to_be_old = false;  ///< likewise
@@ -324,25 +326,28 @@ Cluster::~Cluster() {
     impl_->store.stop();
 }
 
-core::DrivenStore& Cluster::store() {
+store::DrivenStore& Cluster::store() {
     return impl_->store;
 }
 
-void Cluster::restore(std::string_view resource, const core::Record& record, const core::RegisterBallots& ballots) {
+void Cluster::restore(std::string_view resource, const lease::Record& record,
+                      const store::quorum::RegisterBallots& ballots) {
     impl_->store.acceptor().restore(resource, ballots, record);
 }
 
-void Cluster::for_each(const StateDb::TakeUp& save) {
-    impl_->store.acceptor().for_each_register([&](std::string_view resource, const core::RegisterBallots& ballots,
-                                                  const core::Record& record) { save(resource, record, ballots); });
+void Cluster::for_each(const statefile::StateDb::TakeUp& save) {
+    impl_->store.acceptor().for_each_register([&](std::string_view resource,
+                                                  const store::quorum::RegisterBallots& ballots,
+                                                  const lease::Record& record) { save(resource, record, ballots); });
 }
 
-AcceptorMarks Cluster::marks() {
-    const core::Acceptor& acceptor = impl_->store.acceptor();
-    AcceptorMarks marks{acceptor.highest_token(), acceptor.forgotten().counter, acceptor.forgotten()};
-    acceptor.for_each_register([&](std::string_view, const core::RegisterBallots& ballots, const core::Record&) {
-        marks.highest_counter = std::max(marks.highest_counter, ballots.promised.counter);
-    });
+statefile::AcceptorMarks Cluster::marks() {
+    const store::quorum::Acceptor& acceptor = impl_->store.acceptor();
+    statefile::AcceptorMarks marks{acceptor.highest_token(), acceptor.forgotten().counter, acceptor.forgotten()};
+    acceptor.for_each_register(
+        [&](std::string_view, const store::quorum::RegisterBallots& ballots, const lease::Record&) {
+            marks.highest_counter = std::max(marks.highest_counter, ballots.promised.counter);
+        });
     return marks;
 }
 
@@ -373,10 +378,10 @@ QuorumStatus Cluster::Impl::quorum_status() {
                         .leader = leader(),
                         .log = {},
                         .attempts = store.counts()};
-    PeerStatus& own = status.peers.peers[config.node];
+    doors::peer::PeerStatus& own = status.peers.peers[config.node];
     own.boot = config.boot;
     own.silent_for = status.silent_for;
-    for (core::NodeIndex node = 0; node < peers.size(); ++node) {
+    for (store::quorum::NodeIndex node = 0; node < peers.size(); ++node) {
         const bool is_out = node == config.node && said_to_be_old;  // Q12
         status.votes.push_back(status.founded && store.votes(node) && !is_out);
     }
@@ -388,43 +393,46 @@ std::string Cluster::status() {
     return impl_->quorum_status().to_json();
 }
 
-std::optional<Trouble> Cluster::trouble() {
+std::optional<doors::http::Trouble> Cluster::trouble() {
     const QuorumStatus status = impl_->quorum_status();
     const std::size_t members = status.peers.peers.size();
     const std::size_t majority = impl_->config.majority();
     if (status.founded && status.voting() >= majority) return std::nullopt;
-    for (const PeerStatus& peer : status.peers.peers)
+    for (const doors::peer::PeerStatus& peer : status.peers.peers)
         if (!peer.boot && !peer.last_refusal.empty())
-            return Trouble{"refused",
-                           fmt::format("this node and {} do not talk to each other: {}; the log says what to do "
+            return doors::http::Trouble{
+                "refused", fmt::format("this node and {} do not talk to each other: {}; the log says what to do "
                                        "(docs/cluster.md)",
                                        peer.id, peer.last_refusal)};
     if (const std::string& code = status.peers.last_refusal; status.reachable() == 1 && !code.empty())
-        return Trouble{"refused",
-                       fmt::format("this node and one that connects to it do not talk to each other: {}; the log says "
+        return doors::http::Trouble{
+            "refused", fmt::format("this node and one that connects to it do not talk to each other: {}; the log says "
                                    "what to do (docs/cluster.md)",
                                    code)};
     if (!status.founded)
-        return Trouble{"not_founded",
-                       "the cluster begins once all of its members have met; start those that are missing"};
+        return doors::http::Trouble{
+            "not_founded", "the cluster begins once all of its members have met; start those that are missing"};
     if (impl_->lives_refused && impl_->known.lives.to_write())
-        return Trouble{"storage_failed",
-                       fmt::format("the latest starts of other members cannot be saved, so this node takes part in "
-                                   "nothing with them: {}. Free disk space, or check the disk",
-                                   impl_->lives_refused->message)};
+        return doors::http::Trouble{
+            "storage_failed",
+            fmt::format("the latest starts of other members cannot be saved, so this node takes part in "
+                        "nothing with them: {}. Free disk space, or check the disk",
+                        impl_->lives_refused->message)};
     const std::string counted = fmt::format("{} of {} members vote, {} are needed", status.voting(), members, majority);
     if (status.reachable() >= majority)
-        return Trouble{"silent",
-                       counted +
-                           ": others are connected, but silent after an unclean stop until every lease that they may "
-                           "have forgotten has expired; wait, and restart nothing",
-                       impl_->store.decides_in()};
-    return Trouble{"no_majority",
-                   fmt::format("{}, and this node reaches only {}; start the others, or check the network between them",
-                               counted, status.reachable())};
+        return doors::http::Trouble{
+            "silent",
+            counted +
+                ": others are connected, but silent after an unclean stop until every lease that they may "
+                "have forgotten has expired; wait, and restart nothing",
+            impl_->store.decides_in()};
+    return doors::http::Trouble{
+        "no_majority",
+        fmt::format("{}, and this node reaches only {}; start the others, or check the network between them", counted,
+                    status.reachable())};
 }
 
-void Cluster::add_numbers(MetricNumbers& numbers) {
+void Cluster::add_numbers(doors::http::MetricNumbers& numbers) {
     const QuorumStatus status = impl_->quorum_status();
     const auto seconds = [](Duration duration) { return std::chrono::duration<double>(duration).count(); };
     const auto add = [&](const char* name, const char* help, double value) { numbers.push_back({name, help, value}); };
@@ -439,7 +447,7 @@ void Cluster::add_numbers(MetricNumbers& numbers) {
         status.log && status.log->leads ? 1 : 0);
     add("holdfast_quorum_log_led", "Whether this node knows who leads the replicated log", status.leader ? 1 : 0);
     for (std::size_t member = 0; member < status.peers.peers.size(); ++member) {
-        const PeerStatus& peer = status.peers.peers[member];
+        const doors::peer::PeerStatus& peer = status.peers.peers[member];
         if (peer.self) continue;
         const std::map<std::string, std::string> labels{{"peer", peer.id}};
         numbers.push_back(
@@ -462,8 +470,8 @@ void Cluster::add_numbers(MetricNumbers& numbers) {
     add("holdfast_token_headroom", token_headroom_help, static_cast<double>(impl_->store.acceptor().token_headroom()));
 }
 
-void Cluster::send(core::NodeIndex to, const core::LogMessage& message) {
+void Cluster::send(store::quorum::NodeIndex to, const consensus::LogMessage& message) {
     impl_->door.send(to, message);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::server

@@ -15,14 +15,14 @@ namespace boost::asio {
 class io_context;
 }
 
-namespace holdfast {
+namespace holdfast::server {
 
 class Logger;
 
 /// Returns until when this node's acceptor answers nothing. After an unclean stop it stays silent until every lease
 /// that it agreed to and has forgotten must have expired (Q10). Instant{} if it has lost nothing or has never agreed to
 /// anything.
-Instant silent_until(const ClusterSettings& settings, const Found& found, Instant now);
+Instant silent_until(const ClusterSettings& settings, const statefile::Found& found, Instant now);
 
 /// One node of a cluster: its share of every register, and the door through which it talks to the other members. It
 /// takes part in nothing until the cluster is founded (cluster_founding.h).
@@ -33,29 +33,30 @@ class Cluster final : public StoreHost {
     struct Parts {
         boost::asio::io_context& loop;
         const ClusterSettings& settings;
-        const Found& found;
+        const statefile::Found& found;
         Instant started_at;
-        core::StoreListener& listener;
-        core::LocalDurable& durable;  ///< for the token ceiling (Q11)
+        store::StoreListener& listener;
+        store::LocalDurable& durable;  ///< for the token ceiling (Q11)
         Logger& log;
         /// Makes the founders' directory numbers durable (cluster_founding.h). `done` is called on the loop.
         std::function<void(std::vector<std::uint64_t> directories, Callback<Result<void>> done)> write_founders;
         /// Makes the latest known incarnations of the other members durable (store/quorum/peer_lives.h). `done` is
         /// called on the loop.
-        std::function<void(std::vector<core::LifeMark> lives, Callback<Result<void>> done)> write_peer_lives;
+        std::function<void(std::vector<store::quorum::LifeMark> lives, Callback<Result<void>> done)> write_peer_lives;
 
         // Callbacks of the replicated log. Each may be empty.
-        std::function<void(core::NodeIndex from, const core::LogMessage& message)> on_log_message = {};
-        std::function<void(core::NodeIndex peer, bool reachable)> on_peer = {};
+        std::function<void(store::quorum::NodeIndex from, const consensus::LogMessage& message)> on_log_message = {};
+        std::function<void(store::quorum::NodeIndex peer, bool reachable)> on_peer = {};
         std::function<LogStatus()> log_status = {};
     };
     explicit Cluster(Parts parts);
     ~Cluster() override;
 
-    core::DrivenStore& store() override;
-    void restore(std::string_view resource, const core::Record& record, const core::RegisterBallots& ballots) override;
-    void for_each(const StateDb::TakeUp& save) override;
-    AcceptorMarks marks() override;
+    store::DrivenStore& store() override;
+    void restore(std::string_view resource, const lease::Record& record,
+                 const store::quorum::RegisterBallots& ballots) override;
+    void for_each(const statefile::StateDb::TakeUp& save) override;
+    statefile::AcceptorMarks marks() override;
     std::vector<Driven> driven() override;
 
     /// Listens for the other members and connects to them.
@@ -64,15 +65,15 @@ class Cluster final : public StoreHost {
     void stop(std::function<void()> done) override;
 
     std::string status() override;
-    std::optional<Trouble> trouble() override;
-    void add_numbers(MetricNumbers& numbers) override;
+    std::optional<doors::http::Trouble> trouble() override;
+    void add_numbers(doors::http::MetricNumbers& numbers) override;
 
     /// Sends a message to another member. It may be lost.
-    void send(core::NodeIndex to, const core::LogMessage& message);
+    void send(store::quorum::NodeIndex to, const consensus::LogMessage& message);
 
  private:
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::server

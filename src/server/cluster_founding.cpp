@@ -4,7 +4,7 @@
 
 #include "base/assert.h"
 
-namespace holdfast {
+namespace holdfast::server {
 
 ClusterFounding::ClusterFounding(Parts parts)
     : self_(parts.self), own_(parts.found.own), known_(std::move(parts.found.founders)) {
@@ -15,11 +15,11 @@ ClusterFounding::ClusterFounding(Parts parts)
     known_[self_] = own_;
 }
 
-peer::Directories ClusterFounding::own() const {
+doors::peer::Directories ClusterFounding::own() const {
     return {own_, founded_ ? known_ : std::vector<std::uint64_t>{}, 0, {}};
 }
 
-bool ClusterFounding::admits(core::NodeIndex peer, const peer::Directories& theirs) const {
+bool ClusterFounding::admits(store::quorum::NodeIndex peer, const doors::peer::Directories& theirs) const {
     if (theirs.own == 0 || peer >= known_.size()) return false;
     if (complete_) return theirs.own == known_[peer] && (theirs.founders.empty() || theirs.founders == known_);
     if (theirs.founders.empty()) return true;
@@ -27,7 +27,7 @@ bool ClusterFounding::admits(core::NodeIndex peer, const peer::Directories& thei
            theirs.founders[peer] == theirs.own;
 }
 
-void ClusterFounding::met(core::NodeIndex peer, const peer::Directories& theirs) {
+void ClusterFounding::met(store::quorum::NodeIndex peer, const doors::peer::Directories& theirs) {
     if (complete_) return;
     known_[peer] = theirs.own;
     if (!theirs.founders.empty()) known_ = theirs.founders;
@@ -39,4 +39,4 @@ std::optional<std::vector<std::uint64_t>> ClusterFounding::to_write() const {
     return known_;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::server

@@ -5,7 +5,7 @@
 
 #include "doors/peer/handshake.h"
 
-namespace holdfast {
+namespace holdfast::server {
 
 /// How a cluster begins, and which state directories belong to it from then on.
 ///
@@ -17,17 +17,17 @@ namespace holdfast {
 class ClusterFounding {
  public:
     struct Parts {
-        core::NodeIndex self = 0;
+        store::quorum::NodeIndex self = 0;
         std::size_t members = 1;
-        peer::Directories found;  ///< as read from the state file
+        doors::peer::Directories found;  ///< as read from the state file
     };
     explicit ClusterFounding(Parts parts);
 
-    core::NodeIndex self() const { return self_; }
-    peer::Directories own() const;
-    bool admits(core::NodeIndex peer, const peer::Directories& theirs) const;
+    store::quorum::NodeIndex self() const { return self_; }
+    doors::peer::Directories own() const;
+    bool admits(store::quorum::NodeIndex peer, const doors::peer::Directories& theirs) const;
     /// The peer is connected.
-    void met(core::NodeIndex peer, const peer::Directories& theirs);
+    void met(store::quorum::NodeIndex peer, const doors::peer::Directories& theirs);
 
     /// The directories to make durable. Empty if some are still unknown, or if they are durable already.
     std::optional<std::vector<std::uint64_t>> to_write() const;
@@ -36,11 +36,11 @@ class ClusterFounding {
     bool founded() const { return founded_; }
 
  private:
-    core::NodeIndex self_;
+    store::quorum::NodeIndex self_;
     std::uint64_t own_;
     std::vector<std::uint64_t> known_;  // by member; zero: not met yet
     bool complete_ = false;
     bool founded_ = false;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::server

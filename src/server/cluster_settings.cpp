@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "doors/peer/cluster_secret.h"
 
-namespace holdfast {
+namespace holdfast::server {
 namespace {
 
 constexpr Duration longest_ttl_least = 1s;
@@ -18,7 +18,7 @@ Error invalid(std::string message) {
 
 }  // namespace
 
-core::QuorumConfig ClusterSettings::config(core::BootNumber boot) const {
+store::quorum::QuorumConfig ClusterSettings::config(store::quorum::BootNumber boot) const {
     return {.node = members.self,
             .members = static_cast<std::uint8_t>(members.all.size()),
             .boot = boot,
@@ -26,20 +26,20 @@ core::QuorumConfig ClusterSettings::config(core::BootNumber boot) const {
             .rho = rho};
 }
 
-StateOwner ClusterSettings::owner() const {
-    StateOwner owner{.node = members.own().id, .members = {}, .longest_ttl = longest_ttl};
+statefile::StateOwner ClusterSettings::owner() const {
+    statefile::StateOwner owner{.node = members.own().id, .members = {}, .longest_ttl = longest_ttl};
     for (const std::string& id : members.ids())
         owner.members += (owner.members.empty() ? "" : ",") + id;
     return owner;
 }
 
-void ClusterSettings::fit(core::Policy& policy) const {
+void ClusterSettings::fit(lease::Policy& policy) const {
     policy.ttl_max = std::min(policy.ttl_max, longest_ttl);
     policy.ttl_default = std::min(policy.ttl_default, policy.ttl_max);
     policy.ttl_min = std::min(policy.ttl_min, policy.ttl_max);
 }
 
-Result<void> ClusterSettings::check(const core::Policy& policy) const {
+Result<void> ClusterSettings::check(const lease::Policy& policy) const {
     if (policy.ttl_max <= longest_ttl) return {};
     return Error{"invalid_policy",
                  fmt::format("ttl_max_ms would be {}, but no member of this cluster grants a lease for longer "
@@ -55,7 +55,7 @@ Result<std::optional<ClusterSettings>> read_cluster_settings(const ServeOptions&
     if (options.node.empty()) return invalid("--peers names a cluster; say with --node ID which of them this is");
     if (options.peers.empty())
         return invalid("--node is for a node of a cluster; name all its members with --peers ID=HOST:PORT,...");
-    auto members = peer::parse_members(options.peers, options.node);
+    auto members = doors::peer::parse_members(options.peers, options.node);
     if (!members) return members.error();
     ClusterSettings settings{.members = std::move(*members),
                              .listen = options.peer,
@@ -63,14 +63,14 @@ Result<std::optional<ClusterSettings>> read_cluster_settings(const ServeOptions&
                              .longest_ttl = options.longest_ttl,
                              .rho = options.rho};
     if (settings.listen.empty()) settings.listen = settings.members.own().address;
-    if (const auto split = peer::split_address(settings.listen); !split) return split.error();
-    if (settings.longest_ttl < longest_ttl_least || settings.longest_ttl > core::limits::ttl_ceiling)
+    if (const auto split = doors::peer::split_address(settings.listen); !split) return split.error();
+    if (settings.longest_ttl < longest_ttl_least || settings.longest_ttl > lease::limits::ttl_ceiling)
         return invalid("--longest-ttl must lie between a second and a day");
     if (!(settings.rho >= 0 && settings.rho <= max_rho)) return invalid("--rho must lie between 0 and 0.2");
-    auto secret = peer::read_cluster_secret(options.cluster_secret_file);
+    auto secret = doors::peer::read_cluster_secret(options.cluster_secret_file);
     if (!secret) return secret.error();
     settings.secret = std::move(*secret);
     return std::optional(std::move(settings));
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::server

@@ -10,28 +10,28 @@
 #include "statefile/state_db.h"
 #include "store/quorum/quorum_config.h"
 
-namespace holdfast {
+namespace holdfast::server {
 
 /// The validated settings of a cluster node.
 struct ClusterSettings {
-    peer::Members members;
+    doors::peer::Members members;
     std::string listen;  ///< HOST:PORT
     std::string secret;
     Duration longest_ttl{};
     double rho = 0;
 
-    core::QuorumConfig config(core::BootNumber boot) const;
-    StateOwner owner() const;
+    store::quorum::QuorumConfig config(store::quorum::BootNumber boot) const;
+    statefile::StateOwner owner() const;
 
     /// For a first start, when no admin has set a policy yet: lowers the policy's TTLs to the longest TTL that all
     /// members agreed on.
-    void fit(core::Policy& policy) const;
+    void fit(lease::Policy& policy) const;
     /// Error `invalid_policy` if the policy allows a lease longer than longest_ttl: an acceptor that lost its memory
     /// would not stay silent until such a lease ends (Q10).
-    Result<void> check(const core::Policy& policy) const;
+    Result<void> check(const lease::Policy& policy) const;
 };
 
 /// Empty if the options name no cluster. Errors: `invalid_argument`, or as peer::read_cluster_secret().
 Result<std::optional<ClusterSettings>> read_cluster_settings(const ServeOptions& options);
 
-}  // namespace holdfast
+}  // namespace holdfast::server

@@ -9,7 +9,7 @@
 #include "server/boot_timer.h"
 #include "store/store.h"
 
-namespace holdfast {
+namespace holdfast::server {
 namespace {
 
 // The sweep's budget per turn of the loop, in steps of about a microsecond each. It is small within a request, because
@@ -115,4 +115,4 @@ void Driver::stop() {
     impl_->timer.stop();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::server

@@ -9,12 +9,15 @@
 namespace boost::asio {
 class io_context;
 }
-namespace holdfast::core {
+namespace holdfast::authority {
 class Authority;
-class DrivenStore;
-}  // namespace holdfast::core
+}
 
-namespace holdfast {
+namespace holdfast::store {
+class DrivenStore;
+}
+
+namespace holdfast::server {
 
 /// A component that is driven by time: `advance` passes it the current time, `next_due` says when it next needs a call.
 struct Driven {
@@ -29,8 +32,8 @@ class Driver {
  public:
     struct Parts {
         boost::asio::io_context& loop;
-        core::DrivenStore& store;
-        core::Authority& authority;
+        store::DrivenStore& store;
+        authority::Authority& authority;
         std::vector<Driven> others = {};
     };
     explicit Driver(Parts parts);
@@ -57,4 +60,4 @@ class Driver {
     std::shared_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::server

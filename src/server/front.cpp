@@ -6,7 +6,7 @@
 #include "authority/authority.h"
 #include "base/text.h"
 
-namespace holdfast::core {
+namespace holdfast::server {
 namespace {
 
 constexpr Duration pause_after_failure = 500ms;
@@ -40,7 +40,7 @@ Front::Front(Parts parts)
                .guard = guard_,
                .random = parts_.incarnation,
                .on_time =
-                   [this](Instant sent, EngineTime now) {
+                   [this](Instant sent, store::cas::EngineTime now) {
                        if (store_) store_->on_time(sent, now);
                    },
                .now = [this] { return parts_.clock ? parts_.clock() : now_; },
@@ -50,7 +50,7 @@ Front::Front(Parts parts)
 
 Front::~Front() = default;
 
-WriteId Front::next_write() {
+store::cas::WriteId Front::next_write() {
     return ++last_write_;
 }
 
@@ -61,7 +61,7 @@ void Front::prepare(Callback<Result<void>> ready) {
     parts_.engine.start(*this);
 }
 
-void Front::on_reachable(const EngineHello& hello) {
+void Front::on_reachable(const store::cas::EngineHello& hello) {
     reachable_ = true;
     hello_ = hello;
     if (hello.lost) suspicion_ = "the engine is not where it was in its history";
@@ -131,12 +131,12 @@ void Front::checked(const Result<void>& outcome) {
 
 void Front::take_number() {
     numbers_.change(
-        [this](const Reading& found) {
+        [this](const store::cas::Reading& found) {
             const auto last = parse_number(found.value.bytes);
             const std::uint64_t next = last ? *last % (numbers - 1) + 1 : random_.below(numbers - 1) + 1;
             return std::to_string(next);
         },
-        [this](const Result<Reading>& taken) {
+        [this](const Result<store::cas::Reading>& taken) {
             if (!taken) return finish(taken.error());
             number_ = parse_number(taken->value.bytes).value_or(0);
             load();
@@ -144,12 +144,12 @@ void Front::take_number() {
 }
 
 void Front::load() {
-    durable_ = std::make_unique<EngineDurable>(
-        EngineDurable::Parts{.engine = guard_,
-                             .next_write = [this] { return next_write(); },
-                             .watch = watch_,
-                             .first_id = random_.next(),
-                             .on_failure = [this](const Error& error) { parts_.warn(error.message); }});
+    durable_ = std::make_unique<agreed::EngineDurable>(
+        agreed::EngineDurable::Parts{.engine = guard_,
+                                     .next_write = [this] { return next_write(); },
+                                     .watch = watch_,
+                                     .first_id = random_.next(),
+                                     .on_failure = [this](const Error& error) { parts_.warn(error.message); }});
     durable_->load([this](const Result<void>& loaded) {
         if (!loaded) return finish(loaded);
         watch_.expect_ttl(durable_->policy().ttl_max, [this](const Result<void>& expected) {
@@ -173,19 +173,19 @@ void Front::finish(const Result<void>& outcome) {
 
 // ---- from then on ----
 
-EngineStore& Front::open(Authority& authority, StoreListener& listener) {
+store::cas::EngineStore& Front::open(authority::Authority& authority, store::StoreListener& listener) {
     authority_ = &authority;
     durable_->use(authority);
-    store_ = std::make_unique<EngineStore>(EngineStore::Parts{
+    store_ = std::make_unique<store::cas::EngineStore>(store::cas::EngineStore::Parts{
         .engine = guard_,
         .listener = listener,
         .hash_key = {random_.next(), random_.next()},
         .front = number_,
-        .last_write = WriteId{last_write_.start, last_write_.count + (1ULL << 63)},
+        .last_write = store::cas::WriteId{last_write_.start, last_write_.count + (1ULL << 63)},
         .seed = random_.next(),
         .last_token = [this] { return tokens_.last(); },
         .why_no_token = [this] { return tokens_.trouble() ? tokens_.trouble()->message : ""; },
-        .on_token_given = [this](Token token) { tokens_.given(token); },
+        .on_token_given = [this](lease::Token token) { tokens_.given(token); },
         .on_clock_stepped =
             [this](Duration ahead) {
                 suspect(fmt::format(
@@ -258,7 +258,7 @@ void Front::doubt(Duration lasts, const std::string& why) {
     if (authority_ != nullptr) authority_->recover_until(recovering_until_, recovering_why_);
 }
 
-FrontMemory Front::memory() const {
+store::cas::FrontMemory Front::memory() const {
     const bool has_clock = store_ && parts_.engine.rho() == 0;
     return {.place = marker_.seen(),
             .longest = watch_.longest(),
@@ -267,7 +267,7 @@ FrontMemory Front::memory() const {
 }
 
 void Front::remember() {
-    const FrontMemory is = memory();
+    const store::cas::FrontMemory is = memory();
     if (!parts_.remember || is.is_empty() || is == remembered_) return;
     remembered_ = is;
     parts_.remember(is);
@@ -280,4 +280,4 @@ void Front::stop() {
     parts_.engine.stop();
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::server

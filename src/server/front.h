@@ -13,16 +13,16 @@
 #include "store/cas/front_memory.h"
 #include "store/cas/token_blocks.h"
 
-namespace holdfast::core {
+namespace holdfast::server {
 
 /// One of many servers that share an engine. Loads what it needs before it can serve, and passes the engine's
 /// notifications on to its components. It stores no leases itself.
-class Front final : private EngineListener {
+class Front final : private store::cas::EngineListener {
  public:
     struct Parts {
-        Engine& engine;
+        store::cas::Engine& engine;
         std::uint64_t seed = 0;
-        WriteId last_write;                          ///< its write ids follow this one; both halves random (engine.h)
+        store::cas::WriteId last_write;              ///< its write ids follow this one; both halves random (engine.h)
         std::function<std::uint64_t()> incarnation;  ///< returns a random number for a history of the engine
         std::function<std::int64_t()> wall_ms;
         std::function<Instant()> clock;  ///< of this machine, same as advance(); empty: advance()'s time is used
@@ -32,9 +32,9 @@ class Front final : private EngineListener {
         bool synchronous = false;
         /// The operator guarantees that the engine, if it is empty, has never held anything.
         bool new_store = false;
-        FrontMemory remembered = {};  ///< from an earlier start; empty if there was none
+        store::cas::FrontMemory remembered = {};  ///< from an earlier start; empty if there was none
         /// Saves the memory for the next start. Called at most about once a second. May be empty.
-        std::function<void(const FrontMemory&)> remember = {};
+        std::function<void(const store::cas::FrontMemory&)> remember = {};
     };
     explicit Front(Parts parts);
     ~Front() override;
@@ -46,10 +46,10 @@ class Front final : private EngineListener {
     // ---- once it is ready ----
     /// The number of this front. No other front has it, or has had it recently.
     std::uint64_t number() const { return number_; }
-    EngineDurable& durable() { return *durable_; }
+    agreed::EngineDurable& durable() { return *durable_; }
     /// Makes the store. REQUIRES: called once, before advance().
-    EngineStore& open(Authority& authority, StoreListener& listener);
-    EngineStore& store() { return *store_; }
+    store::cas::EngineStore& open(authority::Authority& authority, store::StoreListener& listener);
+    store::cas::EngineStore& store() { return *store_; }
 
     /// Drives everything except the store, which has its own advance().
     void advance(Instant now);
@@ -62,13 +62,13 @@ class Front final : private EngineListener {
     /// Why the engine cannot be used at the moment; empty if it can.
     const std::optional<Error>& trouble() const { return trouble_ ? trouble_ : tokens_.trouble(); }
     /// What to save for the next start.
-    FrontMemory memory() const;
+    store::cas::FrontMemory memory() const;
     void stop();
     /// Destroys the store.
     void close() { store_.reset(); }
 
  private:
-    void on_reachable(const EngineHello& hello) override;
+    void on_reachable(const store::cas::EngineHello& hello) override;
     void on_unreachable(const Error& why) override;
     void on_notice(std::string_view notice) override;
 
@@ -82,20 +82,20 @@ class Front final : private EngineListener {
     void load();
     void finish(const Result<void>& outcome);
     void doubt(Duration lasts, const std::string& why);
-    WriteId next_write();
+    store::cas::WriteId next_write();
 
     Parts parts_;
     Random random_;
     std::uint64_t number_ = 0;
-    WriteId last_write_;
+    store::cas::WriteId last_write_;
     std::optional<Error> trouble_;
     Callback<Result<void>> ready_;
     bool loaded_ = false;
     bool reachable_ = false, checking_ = false, stopped_ = false;
     std::string suspicion_;  ///< a reason to doubt the engine, not declared yet
     bool met_loss_ = false;  ///< a request met a loss, and the marker is not settled yet
-    FrontMemory remembered_;
-    EngineHello hello_;
+    store::cas::FrontMemory remembered_;
+    store::cas::EngineHello hello_;
     Instant check_at_ = Instant::max();
     Instant now_;
     Instant recovering_until_;
@@ -103,14 +103,14 @@ class Front final : private EngineListener {
     bool restores_policy_ = false;  ///< once the engine can be used: it may have lost the policy, too
     std::string recovering_why_;
     Instant raise_at_;
-    GuardedEngine guard_;  ///< used for everything except marker_ and watch_
-    Document numbers_;
-    EngineWatch watch_;
-    EngineMarker marker_;
-    TokenBlocks tokens_;
-    std::unique_ptr<EngineDurable> durable_;
-    std::unique_ptr<EngineStore> store_;
-    Authority* authority_ = nullptr;
+    store::cas::GuardedEngine guard_;  ///< used for everything except marker_ and watch_
+    store::cas::Document numbers_;
+    store::cas::EngineWatch watch_;
+    store::cas::EngineMarker marker_;
+    store::cas::TokenBlocks tokens_;
+    std::unique_ptr<agreed::EngineDurable> durable_;
+    std::unique_ptr<store::cas::EngineStore> store_;
+    authority::Authority* authority_ = nullptr;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::server

@@ -18,34 +18,36 @@
 #include "store/postgres/postgres_engine.h"
 #include "store/redis/redis_engine.h"
 
-namespace holdfast {
+namespace holdfast::server {
 
 /// An engine that delivers its replies in turns of the server: the time is set before the first of the replies that
 /// arrive together, and waiters that they unblock are granted after the last.
-class EngineInTurns final : public core::Engine, private core::EngineListener {
+class EngineInTurns final : public store::cas::Engine, private store::cas::EngineListener {
  public:
     struct Parts {
-        std::unique_ptr<core::Engine> engine;
+        std::unique_ptr<store::cas::Engine> engine;
         std::function<void()> begin;            ///< called before the first reply of a turn
         std::function<void()> end;              ///< after the last
         std::function<void(Callback<>)> later;  ///< runs a function after the pending handlers
     };
     explicit EngineInTurns(Parts parts) : parts_(std::move(parts)) {}
 
-    void fetch(core::Kind kind, std::string_view name, Callback<Result<core::Reading>> reply) override {
+    void fetch(store::cas::Kind kind, std::string_view name, Callback<Result<store::cas::Reading>> reply) override {
         parts_.engine->fetch(kind, name, in_turn(std::move(reply)));
     }
-    void swap(const core::Swap& swap, Callback<Result<core::Swapped>> reply) override {
+    void swap(const store::cas::Swap& swap, Callback<Result<store::cas::Swapped>> reply) override {
         parts_.engine->swap(swap, in_turn(std::move(reply)));
     }
-    void overlapping(std::string_view resource, std::size_t most, Callback<Result<core::FoundRecords>> reply) override {
+    void overlapping(std::string_view resource, std::size_t most,
+                     Callback<Result<store::cas::FoundRecords>> reply) override {
         parts_.engine->overlapping(resource, most, in_turn(std::move(reply)));
     }
-    void of_holder(std::string_view holder, std::size_t most, Callback<Result<core::FoundRecords>> reply) override {
+    void of_holder(std::string_view holder, std::size_t most,
+                   Callback<Result<store::cas::FoundRecords>> reply) override {
         parts_.engine->of_holder(holder, most, in_turn(std::move(reply)));
     }
-    void scan(core::Kind kind, std::string_view prefix, std::string_view after, std::size_t most,
-              Callback<Result<core::Page>> reply) override {
+    void scan(store::cas::Kind kind, std::string_view prefix, std::string_view after, std::size_t most,
+              Callback<Result<store::cas::Page>> reply) override {
         parts_.engine->scan(kind, prefix, after, most, in_turn(std::move(reply)));
     }
     void overdue(std::size_t most, Callback<Result<std::vector<std::string>>> reply) override {
@@ -53,7 +55,7 @@ class EngineInTurns final : public core::Engine, private core::EngineListener {
     }
     double rho() const override { return parts_.engine->rho(); }
     Duration swap_lingers() const override { return parts_.engine->swap_lingers(); }
-    void start(core::EngineListener& listener) override {
+    void start(store::cas::EngineListener& listener) override {
         listener_ = &listener;
         parts_.engine->start(*this);
     }
@@ -61,7 +63,7 @@ class EngineInTurns final : public core::Engine, private core::EngineListener {
     std::string status() const override { return parts_.engine->status(); }
 
  private:
-    void on_reachable(const core::EngineHello& hello) override {
+    void on_reachable(const store::cas::EngineHello& hello) override {
         begin();
         listener_->on_reachable(hello);
     }
@@ -93,7 +95,7 @@ class EngineInTurns final : public core::Engine, private core::EngineListener {
     }
 
     Parts parts_;
-    core::EngineListener* listener_ = nullptr;
+    store::cas::EngineListener* listener_ = nullptr;
     bool begun_ = false;
 };
 
@@ -104,7 +106,7 @@ namespace asio = boost::asio;
 constexpr Duration pulse_every = 50ms;  // until there is a driver
 constexpr Duration usual_start = 1s;    // of a reachable engine; after that, `waits` is called
 
-using MadeEngine = Result<std::unique_ptr<core::Engine>>;
+using MadeEngine = Result<std::unique_ptr<store::cas::Engine>>;
 
 template <class Options, class Make>
 MadeEngine made(asio::io_context& loop, const Result<Options>& options, Make make) {
@@ -113,10 +115,12 @@ MadeEngine made(asio::io_context& loop, const Result<Options>& options, Make mak
 }
 
 MadeEngine make_engine(asio::io_context& loop, const std::string& url) {
-    if (url.starts_with("redis://")) return made(loop, parse_redis_engine(url), make_redis_engine);
+    if (url.starts_with("redis://"))
+        return made(loop, store::redis::parse_redis_engine(url), store::redis::make_redis_engine);
     if (url.starts_with("postgres://") || url.starts_with("postgresql://"))
-        return made(loop, parse_postgres_engine(url), make_postgres_engine);
-    if (url.starts_with("etcd://")) return made(loop, parse_etcd_engine(url), make_etcd_engine);
+        return made(loop, store::postgres::parse_postgres_engine(url), store::postgres::make_postgres_engine);
+    if (url.starts_with("etcd://"))
+        return made(loop, store::etcd::parse_etcd_engine(url), store::etcd::make_etcd_engine);
     return Error{"invalid_argument", "--store takes redis://…, postgres://… or etcd://… (docs/stores.md)"};
 }
 
@@ -156,7 +160,7 @@ Result<bool> take_synchronous(std::string& url) {
 
 /// A directory that the operator chose must be usable. If the default one is not, the front only goes without a memory.
 Result<std::unique_ptr<StoreMemoryFile>> open_memory(const std::string& chosen, const std::string& store, Logger& log) {
-    const auto directory = chosen.empty() ? default_state_dir() : Result<std::string>(chosen);
+    const auto directory = chosen.empty() ? statefile::default_state_dir() : Result<std::string>(chosen);
     const auto path = directory ? StoreMemoryFile::path_in(*directory, store) : directory;
     const auto warn = [&log](const std::string& why) {
         log.warn(why + "; a loss in the store while this server is stopped may not be noticed");
@@ -171,8 +175,8 @@ Result<std::unique_ptr<StoreMemoryFile>> open_memory(const std::string& chosen, 
 }
 
 /// Empty if a memory exists but cannot be read: then the store was in use before.
-std::optional<core::FrontMemory> read_memory(const StoreMemoryFile* file, Logger& log) {
-    if (file == nullptr) return core::FrontMemory{};
+std::optional<store::cas::FrontMemory> read_memory(const StoreMemoryFile* file, Logger& log) {
+    if (file == nullptr) return store::cas::FrontMemory{};
     auto memory = file->read();
     if (memory) return std::move(*memory);
     log.warn(memory.error().message +
@@ -182,45 +186,46 @@ std::optional<core::FrontMemory> read_memory(const StoreMemoryFile* file, Logger
 
 /// Forwards to the durable state of a front, which exists only once the front is ready. REQUIRES: the front is ready
 /// before the first call.
-class FrontDurable final : public core::Durable {
+class FrontDurable final : public store::Durable {
  public:
-    explicit FrontDurable(core::Front& front) : front_(front) {}
+    explicit FrontDurable(Front& front) : front_(front) {}
 
-    void reserve_tokens(core::Token ceiling, Callback<Result<void>> done) override {
+    void reserve_tokens(lease::Token ceiling, Callback<Result<void>> done) override {
         front_.durable().reserve_tokens(ceiling, std::move(done));
     }
-    void save_policy(const core::Policy& policy, Callback<Result<void>> done) override {
+    void save_policy(const lease::Policy& policy, Callback<Result<void>> done) override {
         front_.durable().save_policy(policy, std::move(done));
     }
-    void save_policy_by(const core::AuditEntry& by, const core::Policy& policy, Callback<Result<void>> done) override {
+    void save_policy_by(const store::AuditEntry& by, const lease::Policy& policy,
+                        Callback<Result<void>> done) override {
         front_.durable().save_policy_by(by, policy, std::move(done));
     }
-    void save_agent(const core::SavedAgent& agent, Callback<Result<void>> done) override {
+    void save_agent(const store::SavedAgent& agent, Callback<Result<void>> done) override {
         front_.durable().save_agent(agent, std::move(done));
     }
     void forget_agent(std::string_view id, Callback<Result<void>> done) override {
         front_.durable().forget_agent(id, std::move(done));
     }
-    void forget_agent_by(const core::AuditEntry& by, std::string_view id, Callback<Result<void>> done) override {
+    void forget_agent_by(const store::AuditEntry& by, std::string_view id, Callback<Result<void>> done) override {
         front_.durable().forget_agent_by(by, id, std::move(done));
     }
-    void note(const core::AuditEntry& entry) override { front_.durable().note(entry); }
-    core::AuditPage audit(std::uint64_t after, std::size_t limit) const override {
+    void note(const store::AuditEntry& entry) override { front_.durable().note(entry); }
+    store::AuditPage audit(std::uint64_t after, std::size_t limit) const override {
         return front_.durable().audit(after, limit);
     }
 
  private:
-    core::Front& front_;
+    Front& front_;
 };
 
 /// Members are declared in dependency order; destruction relies on it.
 class EngineHome final : public FrontHome {
  public:
     struct Parts {
-        std::unique_ptr<core::Engine> engine;
+        std::unique_ptr<store::cas::Engine> engine;
         std::string shown;
         std::unique_ptr<StoreMemoryFile> file;  ///< null: nothing is remembered from one start to the next
-        core::FrontMemory remembered;
+        store::cas::FrontMemory remembered;
         bool synchronous = false;
         bool new_store = false;
     };
@@ -236,7 +241,7 @@ class EngineHome final : public FrontHome {
                    .later = [this](Callback<> function) { asio::post(loop_, std::move(function)); }}),
           front_({.engine = engine_,
                   .seed = random_seed(),
-                  .last_write = core::WriteId{random_seed(), random_seed()},
+                  .last_write = store::cas::WriteId{random_seed(), random_seed()},
                   .incarnation = random_seed,
                   .wall_ms = wall_clock_ms,
                   .clock = store_clock_now,
@@ -247,21 +252,21 @@ class EngineHome final : public FrontHome {
                   .new_store = parts.new_store,
                   .remembered = parts.remembered,
                   .remember =
-                      [this](const core::FrontMemory& memory) {
+                      [this](const store::cas::FrontMemory& memory) {
                           if (file_) file_->write(memory);
                       }}) {}
 
     std::string shown() const override { return shown_; }
 
     /// Mostly empty: open() passes the engine's state to the authority.
-    core::Authority::Parts authority_parts() override {
+    authority::Authority::Parts authority_parts() override {
         return {.durable = durable_,
                 .policy = {},
                 .tokens_issued = 0,  // the store gives tokens
                 .wall_ms = wall_clock_ms(),
                 .started_at = store_clock_now(),
                 .seed = random_seed(),
-                .teller = core::Events::Teller::store,
+                .teller = authority::Events::Teller::store,
                 .store_gives_tokens = true};
     }
 
@@ -276,15 +281,15 @@ class EngineHome final : public FrontHome {
         pulse_.set(store_clock_now() + pulse_every);
     }
 
-    core::DrivenStore& open(core::Authority& authority) override {
+    store::DrivenStore& open(authority::Authority& authority) override {
         authority_ = &authority;
         authority.advance(store_clock_now());
         authority.number_requests_from(front_.number() << 40 | 1U);
         authority.take_policy(front_.durable().policy());
-        for (const core::SavedAgent& agent : front_.durable().agents())
+        for (const store::SavedAgent& agent : front_.durable().agents())
             authority.take_agent(agent);
         authority.recover_until(front_.recovering_until(), front_.recovering_why());
-        core::EngineStore& store = front_.open(authority, authority.listener());
+        store::cas::EngineStore& store = front_.open(authority, authority.listener());
         store.advance(store_clock_now());
         return store;
     }
@@ -318,7 +323,7 @@ class EngineHome final : public FrontHome {
         boost::system::error_code failed;
         boost::json::value status = boost::json::parse(engine_.status(), failed);
         if (failed || !status.is_object()) return engine_.status();
-        const core::FrontMemory memory = front_.memory();
+        const store::cas::FrontMemory memory = front_.memory();
         status.as_object()["history"] =
             boost::json::object{{"counter", memory.place.marker.count},
                                 {"position", memory.place.position},
@@ -368,13 +373,13 @@ class EngineHome final : public FrontHome {
     const bool synchronous_;
     const std::unique_ptr<StoreMemoryFile> file_;
     EngineInTurns engine_;
-    core::Front front_;
+    Front front_;
     FrontDurable durable_{front_};
     BootTimer pulse_{loop_, [this] { pulse(); }};
     Preparation preparation_;
     Instant patient_until_;
     const Error no_answer_{"store_unavailable", "the store has not answered yet"};
-    core::Authority* authority_ = nullptr;
+    authority::Authority* authority_ = nullptr;
     Driver* driver_ = nullptr;
 };
 
@@ -395,10 +400,10 @@ Result<std::unique_ptr<FrontHome>> FrontHome::make(asio::io_context& loop, const
                                      EngineHome::Parts{.engine = std::move(*engine),
                                                        .shown = without_parameters(address),
                                                        .file = std::move(*file),
-                                                       .remembered = remembered.value_or(core::FrontMemory{}),
+                                                       .remembered = remembered.value_or(store::cas::FrontMemory{}),
                                                        .synchronous = *synchronous,
                                                        .new_store = settings.new_store && remembered},
                                      log));
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::server

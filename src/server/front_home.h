@@ -11,7 +11,7 @@ namespace boost::asio {
 class io_context;
 }
 
-namespace holdfast {
+namespace holdfast::server {
 
 /// The home of a server that stores no leases itself: a front, one of many equal ones, of an engine.
 class FrontHome : public Home {
@@ -29,4 +29,4 @@ class FrontHome : public Home {
     virtual std::string shown() const = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::server

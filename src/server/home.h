@@ -12,7 +12,7 @@
 #include "server/driver.h"
 #include "store/store.h"
 
-namespace holdfast {
+namespace holdfast::server {
 
 /// Where a server keeps its leases and its durable state: in itself or with the other members of its cluster
 /// (local_home.h), or in an engine (front_home.h).
@@ -23,7 +23,7 @@ class Home {
     virtual ~Home() = default;
 
     /// The initial state of the authority.
-    virtual core::Authority::Parts authority_parts() = 0;
+    virtual authority::Authority::Parts authority_parts() = 0;
 
     /// Connects to the store of the leases. Calls `ready` once, immediately or later, unless stop() comes first.
     /// `ready` gets only an error that waiting cannot resolve. If this takes long, `waits` is called once before, with
@@ -35,7 +35,7 @@ class Home {
     virtual void prepare(Preparation preparation) { preparation.ready({}); }
 
     /// Opens the store, which notifies the authority of its events.
-    virtual core::DrivenStore& open(core::Authority& authority) = 0;
+    virtual store::DrivenStore& open(authority::Authority& authority) = 0;
     /// Restores the state that an earlier run left, before any request is served.
     virtual Result<void> begin() = 0;
 
@@ -65,8 +65,8 @@ class Home {
     /// Why the store cannot be used at the moment; null if it can.
     virtual const Error* trouble() const { return nullptr; }
     /// Any other problem of this home, and its numbers for GET /metrics.
-    virtual std::optional<Trouble> own_trouble() { return std::nullopt; }
-    virtual void add_numbers(MetricNumbers&) {}
+    virtual std::optional<doors::http::Trouble> own_trouble() { return std::nullopt; }
+    virtual void add_numbers(doors::http::MetricNumbers&) {}
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::server

@@ -32,7 +32,7 @@
 #include "server/service_manager.h"
 #include "server/start_checks.h"
 
-namespace holdfast {
+namespace holdfast::server {
 
 namespace {
 
@@ -102,7 +102,7 @@ std::string path_of_this_program() {
 }
 
 /// Adds the memory and the fds of this process.
-void add_process_numbers(MetricNumbers& numbers) {
+void add_process_numbers(doors::http::MetricNumbers& numbers) {
     std::ifstream statm("/proc/self/statm");
     double pages = 0, resident = 0;
     if (statm >> pages >> resident)
@@ -121,8 +121,8 @@ void add_process_numbers(MetricNumbers& numbers) {
             {"holdfast_max_fds", "File descriptors that may be open", static_cast<double>(limit.rlim_cur)});
 }
 
-HttpDoorOptions door_options(const ServeOptions& options) {
-    HttpDoorOptions door;
+doors::http::HttpDoorOptions door_options(const ServeOptions& options) {
+    doors::http::HttpDoorOptions door;
     door.address = options.http;
     door.max_connections = options.max_connections;
     door.idle_timeout = options.idle_timeout;
@@ -133,8 +133,8 @@ HttpDoorOptions door_options(const ServeOptions& options) {
     return door;
 }
 
-RespDoorOptions resp_options(const ServeOptions& options) {
-    RespDoorOptions door;
+doors::resp::RespDoorOptions resp_options(const ServeOptions& options) {
+    doors::resp::RespDoorOptions door;
     door.address = options.resp;
     door.max_connections = options.max_connections;
     door.idle_timeout = options.resp_idle_timeout;
@@ -148,8 +148,8 @@ std::int64_t wall_ms_at(Instant then) {
     return wall_clock_ms() - to_ms(store_clock_now() - then);
 }
 
-RelayDoorOptions relay_options(const ServeOptions& options) {
-    RelayDoorOptions door;
+discovery::relay::RelayDoorOptions relay_options(const ServeOptions& options) {
+    discovery::relay::RelayDoorOptions door;
     door.address = options.relay;
     door.told = options.relay_address;
     door.streams.per_service = options.relay_streams_per_service;
@@ -175,11 +175,11 @@ struct Life::Impl {
                      .started_at = parts.started_at,
                      .seed = random_seed(),
                      .withdraw =
-                         [this](const core::Withdrawal& what) {
+                         [this](const discovery::directory::Withdrawal& what) {
                              if (relay_door) relay_door->withdraw(what);
                          },
                      .may_retry =
-                         [this](const core::RetryNotice& notice) {
+                         [this](const discovery::directory::RetryNotice& notice) {
                              if (relay_door) relay_door->may_retry(notice);
                          },
                      .node = parts.home.node_number()}) {
@@ -224,7 +224,7 @@ struct Life::Impl {
     }
 
     Result<std::string> open_http_door() {
-        HttpDoorOptions http = door_options(parts.options);
+        doors::http::HttpDoorOptions http = door_options(parts.options);
         http.max_buffer_bytes = buffers_of_a_door();
         if (!parts.home.quorum_status().empty()) http.quorum_status = [this] { return parts.home.quorum_status(); };
         http.store_status = [this] { return parts.home.store_status(); };
@@ -232,7 +232,7 @@ struct Life::Impl {
         http.own_trouble = [this] { return parts.home.own_trouble(); };
         http.not_yet = [this] { return not_yet(); };
         http.numbers = [this] {
-            MetricNumbers numbers;
+            doors::http::MetricNumbers numbers;
             parts.home.add_numbers(numbers);
             add_process_numbers(numbers);
             if (resp_door)
@@ -242,7 +242,7 @@ struct Life::Impl {
             add_memory_numbers(numbers);
             return numbers;
         };
-        const HttpDoorServices behind{authority, controller, directory};
+        const doors::http::HttpDoorServices behind{authority, controller, directory};
         door.emplace(loop, behind, registry, std::move(http), [this] {
             if (driver) driver->tick();
         });
@@ -259,7 +259,7 @@ struct Life::Impl {
         return all;
     }
 
-    void add_memory_numbers(MetricNumbers& numbers) {
+    void add_memory_numbers(doors::http::MetricNumbers& numbers) {
         const auto number = [](auto value) { return static_cast<double>(value); };
         numbers.push_back({"holdfast_memory_max_bytes", "Memory that the server may have resident (--max-memory)",
                            number(memory.most())});
@@ -295,7 +295,7 @@ struct Life::Impl {
     /// Returns its address, or an empty string if the door is disabled.
     Result<std::string> open_resp_door() {
         if (parts.options.resp == door_off) return std::string{};
-        RespDoorOptions resp = resp_options(parts.options);
+        doors::resp::RespDoorOptions resp = resp_options(parts.options);
         resp.max_buffer_bytes = buffers_of_a_door();
         // A standalone server has no second node that such a client could name.
         if (parts.home.node_number() != 0 || !parts.options.store.empty())
@@ -306,7 +306,7 @@ struct Life::Impl {
     }
     Result<std::string> open_relay_door() {
         if (parts.options.relay == door_off) return std::string{};
-        RelayDoorOptions relay = relay_options(parts.options);
+        discovery::relay::RelayDoorOptions relay = relay_options(parts.options);
         relay.not_yet = [this] { return not_yet(); };
         relay_door.emplace(loop, directory, registry, std::move(relay), door_turn());
         auto bound = relay_door->listen();
@@ -317,7 +317,7 @@ struct Life::Impl {
                 *bound));
         return bound;
     }
-    DoorTurn door_turn() {
+    net::DoorTurn door_turn() {
         return {[this] {
                     if (driver) driver->turn_begins();
                 },
@@ -376,22 +376,22 @@ struct Life::Impl {
     const Parts parts;
     asio::io_context& loop = parts.loop;
     Signals signals;
-    core::Authority authority;
-    core::DrivenStore* store = nullptr;  ///< null while the server waits for it
+    authority::Authority authority;
+    store::DrivenStore* store = nullptr;  ///< null while the server waits for it
     struct Closing {
         Home& home;
         ~Closing() { home.close(); }
     } closing{parts.home};
-    core::Controller controller;
-    core::Directory directory;
+    keys::controller::Controller controller;
+    discovery::directory::Directory directory;
     MemoryWatch memory{{.most = parts.options.max_memory,
                         .kept = [this] { return authority.active_leases() + authority.waiters(); },
                         .on_full = [this](bool full) { on_memory(full); }}};
     prometheus::Registry registry;
     std::optional<Driver> driver;
-    std::optional<HttpDoor> door;
-    std::optional<RespDoor> resp_door;
-    std::optional<RelayDoor> relay_door;
+    std::optional<doors::http::HttpDoor> door;
+    std::optional<doors::resp::RespDoor> resp_door;
+    std::optional<discovery::relay::RelayDoor> relay_door;
     int doors_open = 0;
     bool has_failed = false;
 };
@@ -408,4 +408,4 @@ void Life::tick() {
     if (impl_ && impl_->driver) impl_->driver->tick();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::server

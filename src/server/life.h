@@ -12,7 +12,7 @@ namespace boost::asio {
 class io_context;
 }
 
-namespace holdfast {
+namespace holdfast::server {
 
 /// One run of a server, from restoring its state to saving it.
 class Life {
@@ -38,4 +38,4 @@ class Life {
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::server

@@ -16,26 +16,27 @@
 #include "store/memory/memory_store.h"
 #include "store/quorum/quorum_config.h"
 
-namespace holdfast {
+namespace holdfast::server {
 namespace {
 
 /// The store of a standalone server.
 class MemoryHost final : public StoreHost {
  public:
-    explicit MemoryHost(core::StoreListener& listener) : store_(listener, HashKey{random_seed(), random_seed()}) {}
+    explicit MemoryHost(store::StoreListener& listener) : store_(listener, HashKey{random_seed(), random_seed()}) {}
 
-    core::DrivenStore& store() override { return store_; }
+    store::DrivenStore& store() override { return store_; }
 
-    void restore(std::string_view resource, const core::Record& record, const core::RegisterBallots&) override {
+    void restore(std::string_view resource, const lease::Record& record,
+                 const store::quorum::RegisterBallots&) override {
         store_.restore(resource, record);
     }
-    void for_each(const StateDb::TakeUp& save) override {
+    void for_each(const statefile::StateDb::TakeUp& save) override {
         store_.for_each_record(
-            [&](std::string_view resource, const core::Record& record) { save(resource, record, {}); });
+            [&](std::string_view resource, const lease::Record& record) { save(resource, record, {}); });
     }
 
  private:
-    core::MemoryStore store_;
+    store::memory::MemoryStore store_;
 };
 
 /// Members are declared in dependency order; destruction relies on it.
@@ -57,7 +58,7 @@ class LocalHome final : public Home {
     /// Whether the replicated state could be opened. Without it this home is unusable.
     Result<void> opened() const { return node->state ? Result<void>() : node->state.error(); }
 
-    core::Authority::Parts authority_parts() override {
+    authority::Authority::Parts authority_parts() override {
         const bool is_node = parts.cluster.has_value();
         return {.durable = node->outer(),
                 .policy = state().policy(),
@@ -67,12 +68,12 @@ class LocalHome final : public Home {
                 .recovering_until = is_node ? Instant{} : recovering_until,  // the other members keep granting (Q10)
                 .agents = state().agents(),
                 .seed = random_seed(),
-                .first_request = is_node ? core::first_request(parts.cluster->members.self, found.boot) : 1,
-                .teller = is_node ? core::Events::Teller::store : core::Events::Teller::authority,
-                .rho = is_node ? parts.cluster->rho : core::default_rho};
+                .first_request = is_node ? store::quorum::first_request(parts.cluster->members.self, found.boot) : 1,
+                .teller = is_node ? authority::Events::Teller::store : authority::Events::Teller::authority,
+                .rho = is_node ? parts.cluster->rho : lease::default_rho};
     }
 
-    core::DrivenStore& open(core::Authority& using_it) override {
+    store::DrivenStore& open(authority::Authority& using_it) override {
         authority = &using_it;
         host = make_host(using_it.listener());
         host->store().advance(parts.started_at);
@@ -85,9 +86,9 @@ class LocalHome final : public Home {
 
     Result<void> begin() override {
         if (auto checked = check(); !checked) return checked;
-        const auto longest_ttl =
-            parts.db.begin([this](std::string_view resource, const core::Record& record,
-                                  const core::RegisterBallots& ballots) { host->restore(resource, record, ballots); });
+        const auto longest_ttl = parts.db.begin(
+            [this](std::string_view resource, const lease::Record& record,
+                   const store::quorum::RegisterBallots& ballots) { host->restore(resource, record, ballots); });
         if (!longest_ttl) return longest_ttl.error();
         tell_what_was_found();
         const Duration least = parts.cluster ? parts.cluster->longest_ttl : Duration::zero();
@@ -120,8 +121,8 @@ class LocalHome final : public Home {
         parts.loop.restart();
         parts.loop.poll();  // runs callbacks already posted
         const auto saved = parts.db.stop_cleanly(
-            read_boot_clock(), recovering_until, [this](const StateDb::TakeUp& write) { host->for_each(write); },
-            host->marks());
+            read_boot_clock(), recovering_until,
+            [this](const statefile::StateDb::TakeUp& write) { host->for_each(write); }, host->marks());
         if (!saved) return saved.error();
         return "stopped; kept " + active_leases() + " for the next start";
     }
@@ -134,19 +135,19 @@ class LocalHome final : public Home {
     std::string store_status() override {
         return parts.cluster ? R"({"engine":"quorum","reachable":true})" : R"({"engine":"memory","reachable":true})";
     }
-    std::optional<Trouble> own_trouble() override {
+    std::optional<doors::http::Trouble> own_trouble() override {
         if (auto trouble = host->trouble()) return trouble;
         if (!disk_failure) return std::nullopt;
         const char* const changes =
             parts.cluster ? "this node stores no change of the policy, which takes a majority of the members' disks"
                           : "the policy cannot be changed";
-        return Trouble{
+        return doors::http::Trouble{
             "storage_failed",
             fmt::format("{}. Leases are granted and renewed, but {}, and a stop would be unclean; check the disk",
                         disk_failure->message, changes),
             std::nullopt, true};
     }
-    void add_numbers(MetricNumbers& numbers) override {
+    void add_numbers(doors::http::MetricNumbers& numbers) override {
         host->add_numbers(numbers);
         const auto since = std::chrono::duration<double>(store_clock_now() - written_at).count();
         numbers.push_back({"holdfast_disk_last_write_age_seconds", "How long ago the disk took something", since});
@@ -161,20 +162,20 @@ class LocalHome final : public Home {
     std::string quorum_status() override { return parts.cluster ? host->status() : std::string(); }
 
  private:
-    ReplicatedState& state() { return **node->state; }
+    agreed::ReplicatedState& state() { return **node->state; }
 
     /// The layers through which the authority's durable writes pass, in order. A standalone server is the only member
     /// of its own cluster.
     struct Node {
-        Result<std::unique_ptr<ReplicatedState>> state;
-        std::optional<ClusterDurable> durable{};
+        Result<std::unique_ptr<agreed::ReplicatedState>> state;
+        std::optional<agreed::ClusterDurable> durable{};
         Cluster* cluster = nullptr;
 
-        core::Durable& outer() { return durable ? static_cast<core::Durable&>(*durable) : **state; }
+        store::Durable& outer() { return durable ? static_cast<store::Durable&>(*durable) : **state; }
     };
     std::unique_ptr<Node> make_node() {
         const auto to_loop = [this](Callback<> function) { post(std::move(function)); };
-        core::Policy first_policy;
+        lease::Policy first_policy;
         Duration local_ttl_max = found.ttl_max;
         if (parts.cluster) {
             parts.cluster->fit(first_policy);
@@ -182,25 +183,26 @@ class LocalHome final : public Home {
         }
         auto made = std::make_unique<Node>(Node{open_replicated_state(
             {parts.log_file, to_loop},
-            {.node = parts.cluster ? parts.cluster->members.self : core::NodeIndex{0},
+            {.node = parts.cluster ? parts.cluster->members.self : store::quorum::NodeIndex{0},
              .members = parts.cluster ? parts.cluster->members.ids() : std::vector<std::string>{"alone"},
              .local = durable,
              .local_ttl_max = local_ttl_max,
              .first_policy = std::move(first_policy),
-             .send = [this](core::NodeIndex to, core::LogMessage message) { node->cluster->send(to, message); },
+             .send = [this](store::quorum::NodeIndex to,
+                            consensus::LogMessage message) { node->cluster->send(to, message); },
              .on_failure = [this](const Error& error) { on_write_failed(error); },
              .on_written = [this] { on_written(); },
              .leader_ttl = parts.cluster ? std::min<Duration>(10s, parts.cluster->longest_ttl) : Duration{10s},
              .seed = random_seed()})});
         if (made->state && parts.cluster)
-            made->durable.emplace(ClusterDurable::Parts{
-                [this](const core::Policy& policy) { return parts.cluster->check(policy); }, **made->state, to_loop});
+            made->durable.emplace(agreed::ClusterDurable::Parts{
+                [this](const lease::Policy& policy) { return parts.cluster->check(policy); }, **made->state, to_loop});
         return made;
     }
 
-    std::unique_ptr<StoreHost> make_host(core::StoreListener& listener) {
+    std::unique_ptr<StoreHost> make_host(store::StoreListener& listener) {
         if (!parts.cluster) return std::make_unique<MemoryHost>(listener);
-        ReplicatedState& state = this->state();
+        agreed::ReplicatedState& state = this->state();
         auto cluster = std::make_unique<Cluster>(Cluster::Parts{
             .loop = parts.loop,
             .settings = *parts.cluster,
@@ -214,19 +216,19 @@ class LocalHome final : public Home {
                     durable.save_founders(std::move(directories), std::move(done));
                 },
             .write_peer_lives =
-                [this](std::vector<core::LifeMark> lives, Callback<Result<void>> done) {
+                [this](std::vector<store::quorum::LifeMark> lives, Callback<Result<void>> done) {
                     durable.save_peer_lives(std::move(lives), std::move(done));
                 },
-            .on_log_message = [&state](core::NodeIndex from,
-                                       const core::LogMessage& message) { state.receive(from, message); },
+            .on_log_message = [&state](store::quorum::NodeIndex from,
+                                       const consensus::LogMessage& message) { state.receive(from, message); },
             .on_peer =
-                [this, &state](core::NodeIndex peer, bool reachable) {
+                [this, &state](store::quorum::NodeIndex peer, bool reachable) {
                     state.on_peer(peer, reachable);
                     if (tell_of_node) tell_of_node(peer + 1U, reachable);
                 },
             .log_status =
                 [&state] {
-                    const ReplicatedState::Status status = state.status();
+                    const agreed::ReplicatedState::Status status = state.status();
                     return LogStatus{status.committed, status.applied, status.leads};
                 }});
         node->cluster = cluster.get();
@@ -250,7 +252,8 @@ class LocalHome final : public Home {
     }
 
     void tell_what_was_found() {
-        if (found.last_stop == LastStop::clean) parts.log.info("restored " + active_leases() + " from a clean stop");
+        if (found.last_stop == statefile::LastStop::clean)
+            parts.log.info("restored " + active_leases() + " from a clean stop");
         if (!parts.cluster && recovering_until > parts.started_at)
             parts.log.warn(
                 "recovering: leases granted before an unclean stop may still be held, so nothing is granted for " +
@@ -276,11 +279,11 @@ class LocalHome final : public Home {
     }
 
     const LocalHomeParts parts;
-    const Found& found;
+    const statefile::Found& found;
     const Instant recovering_until;  ///< in a cluster: end of this node's silence
-    DurableState durable;
+    statefile::DurableState durable;
     const std::unique_ptr<Node> node;
-    core::Authority* authority = nullptr;
+    authority::Authority* authority = nullptr;
     std::function<void(std::uint32_t, bool)> tell_of_node;
     std::unique_ptr<StoreHost> host;
     Instant quiet_until{};
@@ -298,4 +301,4 @@ Result<std::unique_ptr<Home>> make_local_home(LocalHomeParts parts) {
     return std::unique_ptr<Home>(std::move(home));
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::server

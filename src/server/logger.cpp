@@ -8,7 +8,7 @@
 
 #include "base/printable.h"
 
-namespace holdfast {
+namespace holdfast::server {
 namespace {
 
 /// The message as a JSON string, quotes included.
@@ -66,4 +66,4 @@ void Logger::error(std::string_view message) {
     logger_->error("{}", message);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::server

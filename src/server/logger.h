@@ -10,7 +10,7 @@ namespace spdlog {
 class logger;
 }
 
-namespace holdfast {
+namespace holdfast::server {
 
 struct LogOptions {
     std::string level = "info";
@@ -34,4 +34,4 @@ class Logger {
     std::shared_ptr<spdlog::logger> logger_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::server

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace holdfast {
+namespace holdfast::server {
 namespace {
 
 constexpr Duration look_every = 1s;
@@ -59,4 +59,4 @@ Instant MemoryGauge::next_due(Instant now) const {
     return full_ || shrank_much() || grew_much() ? now + look_every : Instant::max();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::server

@@ -5,7 +5,7 @@
 
 #include "base/time.h"
 
-namespace holdfast {
+namespace holdfast::server {
 
 /// Decides whether a server has room for more, and when it should return memory to the system.
 ///
@@ -53,4 +53,4 @@ class MemoryGauge {
     std::uint64_t reusable_up_to_ = 0;  // resident bytes below which it is not full, as some are free
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::server

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-namespace holdfast {
+namespace holdfast::server {
 namespace {
 
 constexpr Duration read_every = 10ms;
@@ -97,4 +97,4 @@ void MemoryWatch::trim() {
     });
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::server

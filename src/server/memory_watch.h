@@ -9,7 +9,7 @@
 #include "base/time.h"
 #include "server/memory_gauge.h"
 
-namespace holdfast {
+namespace holdfast::server {
 
 /// The default memory limit of a server, in bytes: three quarters of the limit of its control group, or half of the
 /// machine.
@@ -51,4 +51,4 @@ class MemoryWatch {
     std::atomic<bool> trimmed_ = false;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::server

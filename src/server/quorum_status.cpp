@@ -6,7 +6,7 @@
 #include "base/time.h"
 #include "codec/json_writer.h"
 
-namespace holdfast {
+namespace holdfast::server {
 namespace {
 
 std::string decimal(double number) {
@@ -15,7 +15,7 @@ std::string decimal(double number) {
     return text;
 }
 
-void write_member(JsonWriter& json, const PeerStatus& peer, bool votes) {
+void write_member(codec::JsonWriter& json, const doors::peer::PeerStatus& peer, bool votes) {
     const bool connected = peer.self || peer.boot.has_value();
     json.open_object().field("id", peer.id).field("address", peer.address);
     json.flag("self", peer.self).flag("connected", connected).flag("voting", votes);
@@ -35,7 +35,7 @@ void write_member(JsonWriter& json, const PeerStatus& peer, bool votes) {
 
 std::size_t QuorumStatus::reachable() const {
     std::size_t count = 0;
-    for (const PeerStatus& peer : peers.peers)
+    for (const doors::peer::PeerStatus& peer : peers.peers)
         count += peer.self || peer.boot ? 1 : 0;
     return count;
 }
@@ -46,7 +46,7 @@ std::size_t QuorumStatus::voting() const {
 
 std::string QuorumStatus::to_json() const {
     std::string text;
-    JsonWriter json(text);
+    codec::JsonWriter json(text);
     json.open_object().field("node", settings.members.own().id).key("members").open_array();
     for (std::size_t member = 0; member < peers.peers.size(); ++member)
         write_member(json, peers.peers[member], votes[member]);
@@ -73,4 +73,4 @@ std::string QuorumStatus::to_json() const {
     return text;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::server

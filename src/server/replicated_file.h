@@ -2,7 +2,7 @@
 
 #include "agreed/replicated_state.h"
 
-namespace holdfast {
+namespace holdfast::server {
 
 /// Where a server stores its share of the log.
 struct ReplicatedFile {
@@ -12,6 +12,7 @@ struct ReplicatedFile {
 
 /// Opens a ReplicatedState on a file. A separate thread writes the file. This sets the disk and the state found on it
 /// in `parts`. Errors: those of LogFile and ReplicatedState::make().
-Result<std::unique_ptr<ReplicatedState>> open_replicated_state(ReplicatedFile file, ReplicatedState::Parts parts);
+Result<std::unique_ptr<agreed::ReplicatedState>> open_replicated_state(ReplicatedFile file,
+                                                                       agreed::ReplicatedState::Parts parts);
 
-}  // namespace holdfast
+}  // namespace holdfast::server

@@ -19,7 +19,7 @@
 #include "statefile/state_db.h"
 #include "statefile/state_dir.h"
 
-namespace holdfast {
+namespace holdfast::server {
 namespace {
 
 /// Raises the limit on open files to what `connections` need, as far as the system allows. A lower limit only means
@@ -46,10 +46,10 @@ int refuse(const ServeOptions& options, const Error& error) {
 
 /// The log has the policy, the bans and the agents, and for a member also its promises and accepted decrees (L1). A
 /// server that starts without it would admit banned holders again.
-Result<void> check_whole(const StateDir& directory, const Found& found, bool alone) {
+Result<void> check_whole(const statefile::StateDir& directory, const statefile::Found& found, bool alone) {
     std::error_code failed;
     const std::string log = directory.file("log.db");
-    const bool had_one = alone ? found.last_stop != LastStop::none : !found.founders.empty();
+    const bool had_one = alone ? found.last_stop != statefile::LastStop::none : !found.founders.empty();
     if (!had_one || std::filesystem::exists(log, failed)) return {};
     return Error{"state_corrupt", std::string(alone ? "the log with the policy, the bans and the agents, "
                                                     : "this member's share of the replicated log, ") +
@@ -73,13 +73,14 @@ int run_at_home(const ServeOptions& options, Logger& log, boost::asio::io_contex
 }
 
 int run_with_state(const ServeOptions& options, const std::optional<ClusterSettings>& cluster, Logger& log) {
-    const auto path = options.state_dir.empty() ? default_state_dir() : Result<std::string>(options.state_dir);
+    const auto path =
+        options.state_dir.empty() ? statefile::default_state_dir() : Result<std::string>(options.state_dir);
     if (!path) return refuse(options, path.error());
-    const auto directory = StateDir::open(*path);
+    const auto directory = statefile::StateDir::open(*path);
     if (!directory) return refuse(options, directory.error());
     const ClockReading clock = read_boot_clock();
-    const StateOwner owner = cluster ? cluster->owner() : StateOwner{};
-    const auto db = StateDb::open(directory->file("state.db"), clock, owner);
+    const statefile::StateOwner owner = cluster ? cluster->owner() : statefile::StateOwner{};
+    const auto db = statefile::StateDb::open(directory->file("state.db"), clock, owner);
     if (!db) return refuse(options, db.error());
     if (const auto whole = check_whole(*directory, (*db)->found(), owner.alone()); !whole)
         return refuse(options, whole.error());
@@ -141,4 +142,4 @@ int run_server(const ServeOptions& given) {
     return options.store.empty() ? run_with_state(options, *cluster, *log) : run_as_front(options, *cluster, *log);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::server

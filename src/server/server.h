@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 
-namespace holdfast {
+namespace holdfast::server {
 
 /// The option value that disables a door.
 inline constexpr std::string_view door_off = "off";
@@ -51,4 +51,4 @@ struct ServeOptions {
 /// Serves until SIGTERM or SIGINT. Returns the exit code: 0 after a clean stop, 1 if it could not start.
 int run_server(const ServeOptions& options);
 
-}  // namespace holdfast
+}  // namespace holdfast::server

@@ -7,7 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-namespace holdfast {
+namespace holdfast::server {
 
 void tell_service_manager(std::string_view state) {
     const char* name = std::getenv("NOTIFY_SOCKET");
@@ -25,4 +25,4 @@ void tell_service_manager(std::string_view state) {
     ::close(socket);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::server

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "base/time.h"
 
-namespace holdfast {
+namespace holdfast::server {
 namespace {
 
 bool is_loopback(std::string_view host) {
@@ -103,4 +103,4 @@ Result<void> check_wall_clock(std::int64_t wall_ms) {
                                                wall_ms / 1000)};
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::server

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "server/server.h"
 
-namespace holdfast {
+namespace holdfast::server {
 
 /// Refuses an address that other machines can reach, unless the operator passed `--insecure`: anyone who can connect
 /// may take, release and revoke leases. Error `insecure_address`, or `invalid_argument` if it is not HOST:PORT.
@@ -37,4 +37,4 @@ std::string name_of_this_machine();
 /// nanoseconds since 1970, which last until 2262. Error `clock_unusable`.
 Result<void> check_wall_clock(std::int64_t wall_ms);
 
-}  // namespace holdfast
+}  // namespace holdfast::server

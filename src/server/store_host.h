@@ -10,7 +10,7 @@
 #include "statefile/state_db.h"
 #include "store/store.h"
 
-namespace holdfast {
+namespace holdfast::server {
 
 inline constexpr const char* token_headroom_help = "Tokens that may be granted before the disk has to reserve more";
 
@@ -23,13 +23,13 @@ class StoreHost {
  public:
     virtual ~StoreHost() = default;
 
-    virtual core::DrivenStore& store() = 0;
+    virtual store::DrivenStore& store() = 0;
 
-    virtual void restore(std::string_view resource, const core::Record& record,
-                         const core::RegisterBallots& ballots) = 0;
-    virtual void for_each(const StateDb::TakeUp& save) = 0;
+    virtual void restore(std::string_view resource, const lease::Record& record,
+                         const store::quorum::RegisterBallots& ballots) = 0;
+    virtual void for_each(const statefile::StateDb::TakeUp& save) = 0;
     /// What else to save for the next start (S1, Q10).
-    virtual AcceptorMarks marks() { return {}; }
+    virtual statefile::AcceptorMarks marks() { return {}; }
 
     /// The components to drive besides the store.
     virtual std::vector<Driven> driven() { return {}; }
@@ -42,8 +42,8 @@ class StoreHost {
     /// The response of GET /v1/quorum; empty if there is no quorum.
     virtual std::string status() { return {}; }
     /// Why nothing can be granted at the moment, if anything prevents it, and numbers for GET /metrics.
-    virtual std::optional<Trouble> trouble() { return std::nullopt; }
-    virtual void add_numbers(MetricNumbers&) {}
+    virtual std::optional<doors::http::Trouble> trouble() { return std::nullopt; }
+    virtual void add_numbers(doors::http::MetricNumbers&) {}
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::server

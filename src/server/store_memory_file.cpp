@@ -15,7 +15,7 @@
 #include "base/hash.h"
 #include "statefile/state_dir.h"
 
-namespace holdfast {
+namespace holdfast::server {
 namespace {
 
 constexpr std::size_t max_bytes = 4096;
@@ -62,22 +62,22 @@ StoreMemoryFile::~StoreMemoryFile() {
     thread_.join();
 }
 
-Result<core::FrontMemory> StoreMemoryFile::read() const {
+Result<store::cas::FrontMemory> StoreMemoryFile::read() const {
     const File file(path_, O_RDONLY | O_NOFOLLOW);
-    if (!file.is_open() && errno == ENOENT) return core::FrontMemory{};
+    if (!file.is_open() && errno == ENOENT) return store::cas::FrontMemory{};
     if (!file.is_open()) return Error{"state_corrupt", because("cannot read " + path_)};
     std::string text(max_bytes, '\0');
     const ssize_t size = ::read(file.get(), text.data(), text.size());
     text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
-    auto memory = core::parse_front_memory(text);
+    auto memory = store::cas::parse_front_memory(text);
     if (!memory) return Error{"state_corrupt", path_ + " is damaged"};
     if (memory->boot != boot_) memory->clock.reset();
     memory->boot.clear();
     return std::move(*memory);
 }
 
-void StoreMemoryFile::write(const core::FrontMemory& memory) {
-    core::FrontMemory named = memory;
+void StoreMemoryFile::write(const store::cas::FrontMemory& memory) {
+    store::cas::FrontMemory named = memory;
     named.boot = boot_;
     {
         const std::lock_guard lock(mutex_);
@@ -100,4 +100,4 @@ void StoreMemoryFile::run() {
     }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::server

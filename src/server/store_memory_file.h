@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "store/cas/front_memory.h"
 
-namespace holdfast {
+namespace holdfast::server {
 
 /// The file in which a front keeps its memory of the engine from one start to the next (store/cas/front_memory.h). A
 /// separate thread writes it, so that nothing waits for the disk; only the latest memory is written. The file is
@@ -29,8 +29,8 @@ class StoreMemoryFile {
     ~StoreMemoryFile();
 
     /// Empty if there is no file. Error `state_corrupt` if the file exists but cannot be used.
-    Result<core::FrontMemory> read() const;
-    void write(const core::FrontMemory& memory);
+    Result<store::cas::FrontMemory> read() const;
+    void write(const store::cas::FrontMemory& memory);
 
     const std::string& path() const { return path_; }
 
@@ -47,4 +47,4 @@ class StoreMemoryFile {
     std::thread thread_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::server

@@ -4,7 +4,7 @@
 
 #include "store/quorum/acceptor.h"
 
-namespace holdfast {
+namespace holdfast::server {
 namespace {
 
 constexpr Duration wall_looked_at_every = 1min;
@@ -36,4 +36,4 @@ Instant TokenCeiling::next_due() const {
     return look_at_wall_;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::server

@@ -7,19 +7,19 @@
 #include "base/time.h"
 #include "store/durable.h"
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 class Acceptor;
 }
 
-namespace holdfast {
+namespace holdfast::server {
 
 /// Keeps the durable ceiling of an acceptor's tokens and ballots ahead of need, so that no grant waits for a disk (Q11,
 /// Q13). Keeps it ahead of the wall clock as well: a member that starts later begins its tokens there (G3).
 class TokenCeiling {
  public:
     struct Parts {
-        core::Acceptor& acceptor;
-        core::LocalDurable& durable;
+        store::quorum::Acceptor& acceptor;
+        store::LocalDurable& durable;
         std::function<std::int64_t()> wall_ms;
     };
     explicit TokenCeiling(Parts parts) : parts_(std::move(parts)) {}
@@ -32,8 +32,8 @@ class TokenCeiling {
     Instant now_;
     Instant look_at_wall_;  ///< when to read the wall clock next
     Instant try_at_;
-    std::optional<core::Token> wanted_;
+    std::optional<lease::Token> wanted_;
     bool under_way_ = false;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::server

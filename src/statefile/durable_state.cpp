@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-namespace holdfast {
+namespace holdfast::statefile {
 
 void LongestTtl::policy_took_effect(Duration ttl_max) {
     ttl_max = std::max(ttl_max, least_);
@@ -43,7 +43,7 @@ void DurableState::start(LongestTtl longest_ttl) {
     worker_ = std::thread([this] { run(); });
 }
 
-void DurableState::reserve_tokens(core::Token ceiling, Callback<Result<void>> done) {
+void DurableState::reserve_tokens(lease::Token ceiling, Callback<Result<void>> done) {
     submit([ceiling](StateDb& db) { return db.reserve_tokens(ceiling); }, std::move(done));
 }
 
@@ -62,7 +62,7 @@ void DurableState::save_founders(std::vector<std::uint64_t> directories, Callbac
            std::move(done));
 }
 
-void DurableState::save_peer_lives(std::vector<core::LifeMark> lives, Callback<Result<void>> done) {
+void DurableState::save_peer_lives(std::vector<store::quorum::LifeMark> lives, Callback<Result<void>> done) {
     submit([lives = std::move(lives)](StateDb& db) { return db.save_peer_lives(lives); }, std::move(done));
 }
 
@@ -134,4 +134,4 @@ void DurableState::run() {
     }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::statefile

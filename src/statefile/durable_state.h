@@ -12,7 +12,7 @@
 #include "statefile/state_db.h"
 #include "store/durable.h"
 
-namespace holdfast {
+namespace holdfast::statefile {
 
 /// The longest TTL that a lease alive now may have been granted with: how long a start after an unclean stop must wait
 /// (S1). Knows when the durable bound may come down.
@@ -52,7 +52,7 @@ class LongestTtl {
 /// Writes the state that must survive a restart, on a thread of its own, so that a disk that stalls never stalls the
 /// loop. Writes happen in the order of the calls; answers come on the loop, in that order. At most `max_waiting` writes
 /// wait; more fail with `storage_failed`.
-class DurableState final : public core::LocalDurable {
+class DurableState final : public store::LocalDurable {
  public:
     static constexpr std::size_t max_waiting = 1024;
 
@@ -69,13 +69,13 @@ class DurableState final : public core::LocalDurable {
     /// StateDb::begin() succeeded.
     void start(LongestTtl longest_ttl);
 
-    void reserve_tokens(core::Token ceiling, Callback<Result<void>> done) override;
+    void reserve_tokens(lease::Token ceiling, Callback<Result<void>> done) override;
     void save_ttl_max(Duration ttl_max, Callback<Result<void>> done) override;
 
     /// For a cluster node (StateDb::save_founders).
     void save_founders(std::vector<std::uint64_t> directories, Callback<Result<void>> done);
 
-    void save_peer_lives(std::vector<core::LifeMark> lives, Callback<Result<void>> done);
+    void save_peer_lives(std::vector<store::quorum::LifeMark> lives, Callback<Result<void>> done);
 
     /// Sets the time. Lowers the longest TTL on disk once it may come down (LongestTtl).
     void advance(Instant now);
@@ -114,4 +114,4 @@ class DurableState final : public core::LocalDurable {
     std::thread worker_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::statefile

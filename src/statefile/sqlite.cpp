@@ -12,7 +12,7 @@
 
 #include "statefile/state_dir.h"
 
-namespace holdfast {
+namespace holdfast::statefile {
 
 Sqlite::Sqlite(std::string path, std::string called) : path_(std::move(path)), called_(std::move(called)) {
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
@@ -209,4 +209,4 @@ Result<std::unique_ptr<Sqlite>> open_file(const SqliteFile& kind, const std::str
     return database;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::statefile

@@ -11,7 +11,7 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-namespace holdfast {
+namespace holdfast::statefile {
 
 /// One SQLite database, for one thread at a time.
 ///
@@ -107,4 +107,4 @@ Result<std::unique_ptr<Sqlite>> open_file(const SqliteFile& kind, const std::str
 /// The same error, with advice if the file is damaged.
 Error with_advice(const SqliteFile& kind, Error error);
 
-}  // namespace holdfast
+}  // namespace holdfast::statefile

@@ -10,7 +10,7 @@
 #include "codec/record/record_codec.h"
 #include "lease/limits.h"
 
-namespace holdfast {
+namespace holdfast::statefile {
 namespace {
 
 constexpr std::int64_t application_id = 0x486f6c64;  // "Hold"
@@ -65,25 +65,25 @@ Error corrupt(const Sqlite& database, const std::string& what) {
 
 /// Converts instants of another clock to instants of ours that are as far from now as they were from the stop. The
 /// remaining time of a lease is kept undiminished, since the time that the machine was off is unknown.
-void shift(core::Lease& lease, Duration by) {
+void shift(lease::Lease& lease, Duration by) {
     lease.acquired_at += by;
     lease.expires_at += by;
     lease.held_since += by;
     if (lease.progress) lease.progress->since += by;
 }
 
-void shift(core::Record& record, Duration by) {
-    for (core::Lease& lease : record.leases)
+void shift(lease::Record& record, Duration by) {
+    for (lease::Lease& lease : record.leases)
         shift(lease, by);
-    for (core::Reservation& kept : record.reserved) {
+    for (lease::Reservation& kept : record.reserved) {
         shift(kept.lease, by);
         kept.until += by;
     }
-    for (core::EndedLease& ended : record.ended)
+    for (lease::EndedLease& ended : record.ended)
         ended.at += by;
-    for (core::Waiter& waiter : record.waiters)
+    for (lease::Waiter& waiter : record.waiters)
         waiter.until += by;
-    for (core::PastHolding& past : record.past)
+    for (lease::PastHolding& past : record.past)
         past.until += by;
 }
 
@@ -101,12 +101,13 @@ Error other_owner(const std::string& path, const StateOwner& was, const StateOwn
                         was.alone() ? "" : ", or start it with the --node and --peers it had")};
 }
 
-core::Ballot ballot_in(const Statement& row, int column) {
-    return {static_cast<std::uint64_t>(row.number(column)), static_cast<core::BootNumber>(row.number(column + 1)),
-            static_cast<core::NodeIndex>(row.number(column + 2))};
+store::quorum::Ballot ballot_in(const Statement& row, int column) {
+    return {static_cast<std::uint64_t>(row.number(column)),
+            static_cast<store::quorum::BootNumber>(row.number(column + 1)),
+            static_cast<store::quorum::NodeIndex>(row.number(column + 2))};
 }
 
-void bind_ballot(Statement& row, int parameter, const core::Ballot& ballot) {
+void bind_ballot(Statement& row, int parameter, const store::quorum::Ballot& ballot) {
     row.bind(parameter, static_cast<std::int64_t>(ballot.counter));
     row.bind(parameter + 1, ballot.boot);
     row.bind(parameter + 2, ballot.node);
@@ -144,10 +145,10 @@ void StateDb::check_owner() {
 
 void StateDb::read_found() {
     const std::int64_t ceiling = meta("token_ceiling");
-    if (ceiling < 0 || static_cast<core::Token>(ceiling) >= core::token_limit)
+    if (ceiling < 0 || static_cast<lease::Token>(ceiling) >= lease::token_limit)
         database_->fail(corrupt(*database_, "token_ceiling"));
-    found_.token_ceiling = static_cast<core::Token>(ceiling);
-    found_.boot = static_cast<core::BootNumber>(meta("starts") + 1);
+    found_.token_ceiling = static_cast<lease::Token>(ceiling);
+    found_.boot = static_cast<store::quorum::BootNumber>(meta("starts") + 1);
     if (meta("starts") == 0) return;
     const std::int64_t saved_as = meta("clean") == 1 ? meta("checksum") : 0;
     found_.damaged = saved_as != 0 && saved_as != checksum() && !database_->failure();
@@ -169,10 +170,10 @@ void StateDb::read_found() {
 /// several of them are nearly the same, and one flipped bit does not change two.
 void StateDb::distrust() {
     const Duration longest = std::max({Duration{meta("longest_ttl_ns")}, found_.ttl_max, owner_.longest_ttl});
-    found_.recovering_until = clock_.now + std::min(longest, core::limits::ttl_ceiling);
+    found_.recovering_until = clock_.now + std::min(longest, lease::limits::ttl_ceiling);
     const std::int64_t highest = std::max(meta("highest_token"), meta("highest_counter"));
-    if (highest > 0 && static_cast<core::Token>(highest) < core::token_limit)
-        found_.token_ceiling = std::max(found_.token_ceiling, static_cast<core::Token>(highest));
+    if (highest > 0 && static_cast<lease::Token>(highest) < lease::token_limit)
+        found_.token_ceiling = std::max(found_.token_ceiling, static_cast<lease::Token>(highest));
 }
 
 /// The checksum over every value and its position. Never zero.
@@ -191,11 +192,11 @@ std::int64_t StateDb::checksum() {
 }
 
 void StateDb::read_marks() {
-    found_.marks.highest_token = static_cast<core::Token>(meta("highest_token"));
+    found_.marks.highest_token = static_cast<lease::Token>(meta("highest_token"));
     found_.marks.highest_counter = static_cast<std::uint64_t>(meta("highest_counter"));
     found_.marks.forgotten = {static_cast<std::uint64_t>(meta("forgotten_counter")),
-                              static_cast<core::BootNumber>(meta("forgotten_boot")),
-                              static_cast<core::NodeIndex>(meta("forgotten_node"))};
+                              static_cast<store::quorum::BootNumber>(meta("forgotten_boot")),
+                              static_cast<store::quorum::NodeIndex>(meta("forgotten_node"))};
 }
 
 void StateDb::read_founders() {
@@ -214,21 +215,21 @@ void StateDb::read_lives() {
     Statement lives(*database_, "SELECT boot, incarnation FROM lives ORDER BY boot");
     while (lives.step())
         found_.lives.push_back(
-            {static_cast<core::BootNumber>(lives.number(0)), static_cast<std::uint64_t>(lives.number(1))});
+            {static_cast<store::quorum::BootNumber>(lives.number(0)), static_cast<std::uint64_t>(lives.number(1))});
     found_.lives.push_back({found_.boot, random_seed() | 1U});
     Statement peers(*database_, "SELECT member, boot, incarnation FROM peer_lives ORDER BY member");
     while (peers.step()) {
         const auto member = static_cast<std::size_t>(peers.number(0));
         if (member != found_.peer_lives.size()) return database_->fail(corrupt(*database_, "peer_lives"));
         found_.peer_lives.push_back(
-            {static_cast<core::BootNumber>(peers.number(1)), static_cast<std::uint64_t>(peers.number(2))});
+            {static_cast<store::quorum::BootNumber>(peers.number(1)), static_cast<std::uint64_t>(peers.number(2))});
     }
 }
 
 void StateDb::read_ttl_max() {
     const Duration saved{meta("ttl_max_ns")};
     if (saved == Duration::zero()) return;  // never changed
-    if (saved < Duration::zero() || saved > core::limits::ttl_ceiling)
+    if (saved < Duration::zero() || saved > lease::limits::ttl_ceiling)
         return database_->fail(corrupt(*database_, "ttl_max_ns"));
     found_.ttl_max = saved;
 }
@@ -246,7 +247,7 @@ Result<Duration> StateDb::begin(const TakeUp& take_up) {
     set_meta("longest_ttl_ns", longest.count());
     set_meta("clean", 0);
     set_meta("starts", found_.boot);
-    const core::LifeMark& life = found_.lives.back();
+    const store::quorum::LifeMark& life = found_.lives.back();
     Statement add(*database_, "INSERT OR REPLACE INTO lives VALUES (?1, ?2)");
     add.bind(1, life.boot).bind(2, static_cast<std::int64_t>(life.incarnation)).execute();
     Statement drop(*database_, "DELETE FROM lives WHERE boot <= ?1");
@@ -263,16 +264,16 @@ Duration StateDb::take_up_records(const TakeUp& take_up) {
                    "SELECT resource, record, promised_counter, promised_boot, promised_node, accepted_counter, "
                    "accepted_boot, accepted_node FROM records");
     while (rows.step()) {
-        auto record = decode_record(rows.bytes(1));
+        auto record = codec::record::decode_record(rows.bytes(1));
         if (!record) {
             database_->fail(corrupt(*database_, fmt::format("the record of '{}'", rows.bytes(0))));
             break;
         }
         shift(*record, shift_);
         if (owner_.alone()) record->waiters.clear();  // their connections ended with the process
-        core::settle(*record, clock_.now);            // what ended while it was down expired on its own time (T2)
+        lease::settle(*record, clock_.now);           // what ended while it was down expired on its own time (T2)
         // Reservations need no wait: a reserved resource is not used (R5).
-        for (const core::Lease& lease : record->leases)
+        for (const lease::Lease& lease : record->leases)
             longest = std::max({longest, lease.ttl, owner_.alone() ? lease.expires_at - clock_.now : Duration::zero()});
         // An empty register still has its ballots to remember (Q5).
         if (!record->empty() || !owner_.alone())
@@ -281,7 +282,7 @@ Duration StateDb::take_up_records(const TakeUp& take_up) {
     return longest;
 }
 
-Result<void> StateDb::reserve_tokens(core::Token ceiling) {
+Result<void> StateDb::reserve_tokens(lease::Token ceiling) {
     Transaction transaction(*database_);
     Statement raise(*database_, "UPDATE meta SET value = ?1 WHERE name = 'token_ceiling' AND value < ?1");
     raise.bind(1, static_cast<std::int64_t>(ceiling)).execute();
@@ -311,7 +312,7 @@ Result<void> StateDb::save_founders(const std::vector<std::uint64_t>& directorie
     return transaction.commit();
 }
 
-Result<void> StateDb::save_peer_lives(const std::vector<core::LifeMark>& lives) {
+Result<void> StateDb::save_peer_lives(const std::vector<store::quorum::LifeMark>& lives) {
     Transaction transaction(*database_);
     Statement save(*database_, "INSERT OR REPLACE INTO peer_lives VALUES (?1, ?2, ?3)");
     for (std::size_t member = 0; member < lives.size(); ++member)
@@ -326,8 +327,8 @@ Result<void> StateDb::stop_cleanly(const ClockReading& clock, Instant recovering
                                    const AcceptorMarks& marks) {
     Transaction transaction(*database_);
     Statement save(*database_, "INSERT INTO records VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
-    records([&](std::string_view resource, const core::Record& record, const core::RegisterBallots& ballots) {
-        save.bind_text(1, resource).bind_blob(2, encode_record(record));
+    records([&](std::string_view resource, const lease::Record& record, const store::quorum::RegisterBallots& ballots) {
+        save.bind_text(1, resource).bind_blob(2, codec::record::encode_record(record));
         bind_ballot(save, 3, ballots.promised);
         bind_ballot(save, 6, ballots.accepted);
         save.execute();
@@ -369,4 +370,4 @@ void StateDb::set_meta(std::string_view name, std::int64_t value) {
     write.bind_text(1, name).bind(2, value).execute();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::statefile

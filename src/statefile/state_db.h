@@ -15,7 +15,7 @@
 #include "store/quorum/ballot.h"
 #include "store/quorum/peer_lives.h"
 
-namespace holdfast {
+namespace holdfast::statefile {
 
 /// How the previous incarnation ended.
 enum class LastStop : std::uint8_t { none, clean, unclean };
@@ -31,31 +31,31 @@ struct StateOwner {
 
 /// The state that an acceptor must keep over a clean stop besides its registers (Q10).
 struct AcceptorMarks {
-    core::Token highest_token = 0;
+    lease::Token highest_token = 0;
     std::uint64_t highest_counter = 0;  ///< of all ballots that it has seen
-    core::Ballot forgotten;
+    store::quorum::Ballot forgotten;
 };
 
 /// The state found at a start: all that an authority must know of earlier incarnations.
 struct Found {
     LastStop last_stop = LastStop::none;
     bool damaged = false;  ///< it was clean, but the saved state does not match its checksum, so it counts as unclean
-    core::Token token_ceiling = 0;              ///< every token up to here may have been issued (G3)
-    Duration ttl_max = core::Policy{}.ttl_max;  ///< the longest TTL that this server may grant
+    lease::Token token_ceiling = 0;              ///< every token up to here may have been issued (G3)
+    Duration ttl_max = lease::Policy{}.ttl_max;  ///< the longest TTL that this server may grant
 
     /// S1: until then unknown leases of earlier incarnations may be active. Reservations (R5) are lost along with the
     /// leases in an unclean stop, but do not require a longer wait: a reserved resource is not used, so no two holders
     /// can come to use it.
     Instant recovering_until{};
 
-    core::BootNumber boot = 1;    ///< of this start (Q2)
-    std::uint64_t directory = 0;  ///< a number that no other state file has
+    store::quorum::BootNumber boot = 1;  ///< of this start (Q2)
+    std::uint64_t directory = 0;         ///< a number that no other state file has
     std::vector<std::uint64_t>
         founders;         ///< for a node: the directories of all members; empty if it has agreed to nothing
     AcceptorMarks marks;  ///< of a clean stop; after an unclean one only the ceiling is known
 
-    std::vector<core::LifeMark> lives;       ///< incarnations of this directory, in order, including this one
-    std::vector<core::LifeMark> peer_lives;  ///< for a node, by member: the latest incarnations met (Q12)
+    std::vector<store::quorum::LifeMark> lives;       ///< incarnations of this directory, in order, including this one
+    std::vector<store::quorum::LifeMark> peer_lives;  ///< for a node, by member: the latest incarnations met (Q12)
 };
 
 /// Opens the state file, or creates it if there is none. A file that is damaged, empty, not ours or of another version
@@ -79,8 +79,8 @@ class StateDb {
     const Found& found() const { return found_; }
 
     /// The ballots of a single server are zero.
-    using TakeUp = std::function<void(std::string_view resource, const core::Record& record,
-                                      const core::RegisterBallots& ballots)>;
+    using TakeUp = std::function<void(std::string_view resource, const lease::Record& record,
+                                      const store::quorum::RegisterBallots& ballots)>;
     /// Begins this incarnation: passes on the records of a clean stop, on this incarnation's clock and settled, and
     /// marks the state unclean until stop_cleanly(). One transaction, so that records are taken up once. Nothing may be
     /// granted or sent to other nodes before it succeeded: its boot number is durable from here on (Q2). Returns the
@@ -88,7 +88,7 @@ class StateDb {
     Result<Duration> begin(const TakeUp& take_up);
 
     /// Never lowers it (G3).
-    Result<void> reserve_tokens(core::Token ceiling);
+    Result<void> reserve_tokens(lease::Token ceiling);
 
     /// Raises the longest TTL along with it (S1).
     Result<void> save_ttl_max(Duration ttl_max);
@@ -100,7 +100,7 @@ class StateDb {
 
     /// The latest incarnations of the peers, by member. The node must not agree to anything with a peer before the
     /// peer's incarnation is durable here (Q12).
-    Result<void> save_peer_lives(const std::vector<core::LifeMark>& lives);
+    Result<void> save_peer_lives(const std::vector<store::quorum::LifeMark>& lives);
 
     using Records = std::function<void(const TakeUp& save)>;
     /// Ends this incarnation: saves the live records and marks the state clean, with a checksum over all saved data.
@@ -133,4 +133,4 @@ class StateDb {
     Duration shift_{};  ///< from the clock of the clean stop to this incarnation's
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::statefile

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace holdfast {
+namespace holdfast::statefile {
 namespace {
 
 namespace fs = std::filesystem;
@@ -111,4 +111,4 @@ Result<void> sync_directory(const std::string& path) {
     return {};
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::statefile

@@ -4,7 +4,7 @@
 
 #include "base/result.h"
 
-namespace holdfast {
+namespace holdfast::statefile {
 
 /// A server's directory for state that survives it, and the exclusive right to use it.
 ///
@@ -37,4 +37,4 @@ Result<std::string> default_state_dir();
 /// Makes the names in a directory durable: a file that was created or renamed stays so after a power cut.
 Result<void> sync_directory(const std::string& path);
 
-}  // namespace holdfast
+}  // namespace holdfast::statefile

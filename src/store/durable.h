@@ -10,12 +10,12 @@
 #include "lease/lease.h"
 #include "lease/policy.h"
 
-namespace holdfast::core {
+namespace holdfast::store {
 
 /// The durable part of an agent (G5).
 struct SavedAgent {
     std::string id;
-    Priority priority = 0;
+    lease::Priority priority = 0;
     std::uint64_t epoch = 1;
     bool restarting = false;
 
@@ -46,7 +46,7 @@ class LocalDurable {
     virtual ~LocalDurable() = default;
 
     /// Ensures that no later start issues a token up to and including `ceiling` again (G3).
-    virtual void reserve_tokens(Token ceiling, Callback<Result<void>> done) = 0;
+    virtual void reserve_tokens(lease::Token ceiling, Callback<Result<void>> done) = 0;
 
     /// Stores the longest TTL that this server grants. A start after an unclean stop waits for the longest TTL that was
     /// in use (S1).
@@ -59,11 +59,11 @@ class Durable {
     virtual ~Durable() = default;
 
     /// As LocalDurable::reserve_tokens().
-    virtual void reserve_tokens(Token ceiling, Callback<Result<void>> done) = 0;
+    virtual void reserve_tokens(lease::Token ceiling, Callback<Result<void>> done) = 0;
 
     /// Stores the whole policy, including the bans (R7). Error `conflict`, where other servers may change it too: the
     /// stored policy is no longer the one this was derived from. By then this server has received the newer policy.
-    virtual void save_policy(const Policy& policy, Callback<Result<void>> done) = 0;
+    virtual void save_policy(const lease::Policy& policy, Callback<Result<void>> done) = 0;
 
     /// Stores a new agent or the new state of a known one.
     virtual void save_agent(const SavedAgent& agent, Callback<Result<void>> done) = 0;
@@ -71,7 +71,7 @@ class Durable {
     virtual void forget_agent(std::string_view id, Callback<Result<void>> done) = 0;
 
     // If an audit is kept, the entry is stored together with the change.
-    virtual void save_policy_by(const AuditEntry&, const Policy& policy, Callback<Result<void>> done) {
+    virtual void save_policy_by(const AuditEntry&, const lease::Policy& policy, Callback<Result<void>> done) {
         save_policy(policy, std::move(done));
     }
     virtual void forget_agent_by(const AuditEntry&, std::string_view id, Callback<Result<void>> done) {
@@ -83,4 +83,4 @@ class Durable {
     virtual AuditPage audit(std::uint64_t /*after*/, std::size_t /*limit*/) const { return {}; }
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "lease/record.h"
 
-namespace holdfast::core {
+namespace holdfast::store {
 
 /// The effect of an update on its record.
 enum class Effect : std::uint8_t {
@@ -26,7 +26,7 @@ class Update {
 
     /// Changes the record, given the overlapping records, at the store's own time (T1). May run again on fresher state
     /// if another writer interfered; it must then discard its earlier result. Must not call the store.
-    virtual Effect apply(Record& record, const Neighbours& neighbours, Instant now) = 0;
+    virtual Effect apply(lease::Record& record, const lease::Neighbours& neighbours, Instant now) = 0;
 
     /// Runs once: when the last apply() has taken effect, or with an error when the store gave up and nothing took
     /// effect.
@@ -48,20 +48,20 @@ class StoreListener {
     virtual ~StoreListener() = default;
 
     /// A lease expired; the notification is `late` after its expiry (T5). The record is already settled.
-    virtual void on_expired(std::string_view resource, const Lease& lease, Duration late) = 0;
+    virtual void on_expired(std::string_view resource, const lease::Lease& lease, Duration late) = 0;
 
     /// Waiters of this resource that may be due, after something ended in its record or in an overlapping one (G6).
     virtual void on_due(std::string_view resource, const std::vector<std::uint64_t>& waiters) = 0;
 
     /// This node observed a change made through any node. Only a store that other nodes write to calls this; with other
     /// stores the requester knows of the change.
-    virtual void on_changed(std::string_view, const Lease&, LeaseChange) {}
+    virtual void on_changed(std::string_view, const lease::Lease&, LeaseChange) {}
 };
 
 /// A lease and its resource.
 struct NamedLease {
     std::string resource;
-    Lease lease;
+    lease::Lease lease;
 };
 
 /// Which leases to list. Empty text matches everything.
@@ -102,7 +102,7 @@ class Store {
     /// most `most`.
     enum class Which : std::uint8_t { active, active_or_reserved };
     virtual void leases_of(std::string_view holder, Which which, std::size_t most,
-                           Callback<Result<std::vector<LeaseName>>> reply) = 0;
+                           Callback<Result<std::vector<lease::LeaseName>>> reply) = 0;
 
     /// A page of active leases. Reads a bounded number of records, so a page may be short and still have a next one.
     /// The leases of one record are adjacent, and may exceed `limit`. A lease that is active throughout a listing is
@@ -126,4 +126,4 @@ class DrivenStore : public Store {
     virtual std::size_t memory_bytes() const { return 0; }
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store

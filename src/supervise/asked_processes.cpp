@@ -9,7 +9,7 @@
 
 #include "supervise/fd.h"
 
-namespace holdfast {
+namespace holdfast::supervise {
 namespace {
 
 bool is_as_seen(const Process& seen) {
@@ -88,4 +88,4 @@ void wake_suspended(const ProcessTable& table, pid_t ancestor) {
             signal_process(process, SIGCONT);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

@@ -7,7 +7,7 @@
 
 #include "supervise/processes.h"
 
-namespace holdfast {
+namespace holdfast::supervise {
 
 /// The targets of a signal. A process group is signalled as a whole: only then is a process that is being forked
 /// neither missed nor signalled twice.
@@ -51,4 +51,4 @@ void send_signal(const SignalTargets& targets, int signal);
 /// Resumes suspended descendants: they could not act on a signal.
 void wake_suspended(const ProcessTable& table, pid_t ancestor);
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

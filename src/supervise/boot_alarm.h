@@ -6,7 +6,7 @@
 #include "base/time.h"
 #include "supervise/fd.h"
 
-namespace holdfast {
+namespace holdfast::supervise {
 
 /// A timer on the holder's clock, which counts suspend (T3).
 class BootAlarm {
@@ -28,4 +28,4 @@ class BootAlarm {
     Fd timer_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

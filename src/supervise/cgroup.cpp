@@ -11,7 +11,7 @@
 
 #include "supervise/fd.h"
 
-namespace holdfast {
+namespace holdfast::supervise {
 namespace {
 
 namespace fs = std::filesystem;
@@ -96,4 +96,4 @@ std::optional<std::string> writable_cgroup() {
     return own;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

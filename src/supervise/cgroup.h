@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace holdfast {
+namespace holdfast::supervise {
 
 /// The control group (cgroup v2) of one command. Its processes cannot leave it by forking or changing their group or
 /// session, so all of them can be found and killed at once. Every call is harmless if the group does not exist.
@@ -36,4 +36,4 @@ class Cgroup {
 /// 5.14).
 std::optional<std::string> writable_cgroup();
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

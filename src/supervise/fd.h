@@ -3,7 +3,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace holdfast {
+namespace holdfast::supervise {
 
 /// Owns a file descriptor, or none.
 class Fd {
@@ -29,4 +29,4 @@ class Fd {
     int number_ = -1;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

@@ -15,7 +15,7 @@
 
 extern char** environ;
 
-namespace holdfast {
+namespace holdfast::supervise {
 namespace {
 
 /// The longest that a second guardian needs to kill everything, unless it is stopped.
@@ -210,4 +210,4 @@ std::vector<pid_t> GuardedCommand::living() const {
     return left;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

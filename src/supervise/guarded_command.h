@@ -12,7 +12,7 @@
 #include "supervise/guardian_rules.h"
 #include "supervise/messages.h"
 
-namespace holdfast {
+namespace holdfast::supervise {
 
 /// The keeper's end of a guarded command: starts the guardian, sends it changes of the lease, and receives reports
 /// about the command. The guardian is this executable again, run with a hidden argument (guardian.h), so that it shares
@@ -99,4 +99,4 @@ class GuardedCommand {
     std::atomic<std::int64_t> hard_{0};
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

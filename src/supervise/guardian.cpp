@@ -26,7 +26,7 @@
 #include "supervise/second_guardian.h"
 #include "supervise/signals.h"
 
-namespace holdfast {
+namespace holdfast::supervise {
 namespace {
 
 /// The polling interval where no event is delivered: for a dead leader's group, and for processes just killed.
@@ -352,4 +352,4 @@ int guardian_main(const std::vector<std::string>& arguments) {
     return Guardian{std::move(keeper), {arguments.begin() + 1, arguments.end()}, std::move(*shared)}.run();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::supervise {
 
 /// The hidden first argument that makes an executable a guardian: `EXE __guardian SOCKET PROGRAM ARGUMENT…`.
 inline constexpr const char* guardian_command = "__guardian";
@@ -19,4 +19,4 @@ inline constexpr const char* guardian_command = "__guardian";
 /// `arguments` is what follows the hidden argument. Returns the exit code of the process.
 int guardian_main(const std::vector<std::string>& arguments);
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

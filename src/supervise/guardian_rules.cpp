@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace holdfast {
+namespace holdfast::supervise {
 
 GuardianRules::GuardianRules(WorkDeadlines deadlines)
     : soft_(std::min(deadlines.soft, deadlines.hard)), kill_at_(deadlines.hard) {}
@@ -42,4 +42,4 @@ HolderInstant GuardianRules::wake_at() const {
     return stopping_ ? kill_at() : std::min(soft_, kill_at());
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

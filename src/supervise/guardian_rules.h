@@ -2,7 +2,7 @@
 
 #include "base/time.h"
 
-namespace holdfast {
+namespace holdfast::supervise {
 
 /// When the work under a lease must stop, on the holder's own clock (T4): asked to at `soft`, dead by `hard`. Keeper
 /// and guardian run on one machine and read the same CLOCK_BOOTTIME, so here, and only here, processes may exchange
@@ -70,4 +70,4 @@ class GuardianRules {
     bool terminated_ = false;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <type_traits>
 
-namespace holdfast {
+namespace holdfast::supervise {
 namespace {
 
 /// The fixed part of every message. Fields that a kind does not use are zero.
@@ -163,4 +163,4 @@ std::optional<std::string> receive_message(int socket) {
     return bytes;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

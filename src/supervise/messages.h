@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "supervise/guardian_rules.h"
 
-namespace holdfast {
+namespace holdfast::supervise {
 
 /// The messages between keeper and guardian, over a socket that preserves message boundaries (SOCK_SEQPACKET). Both
 /// ends are the same executable, so the bytes are private to it.
@@ -76,4 +76,4 @@ bool send_message(int socket, std::string_view bytes, bool wait);
 /// The next message. An empty string when the other end is closed; nullopt when there is none yet.
 std::optional<std::string> receive_message(int socket);
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

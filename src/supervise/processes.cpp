@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "supervise/fd.h"
 
-namespace holdfast {
+namespace holdfast::supervise {
 namespace {
 
 /// The parts of /proc/PID/stat: `PID (name) state parent group …`.
@@ -109,4 +109,4 @@ bool ProcessTable::lives(pid_t group) const {
                        [&](const Process& process) { return process.group == group && !process.dead; });
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

@@ -5,7 +5,7 @@
 #include <sys/types.h>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::supervise {
 
 /// The name that a guardian gives itself, as shown in /proc: at most 15 bytes.
 inline constexpr const char* guardian_name = "hf-guardian";
@@ -48,4 +48,4 @@ class ProcessTable {
     std::vector<Process> processes_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

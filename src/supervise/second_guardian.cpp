@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "supervise/processes.h"
 
-namespace holdfast {
+namespace holdfast::supervise {
 namespace {
 
 /// The guardian acts first: it knows more, and reports.
@@ -103,4 +103,4 @@ bool SecondGuardian::kill_everything() const {
     return found;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

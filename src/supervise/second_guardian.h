@@ -10,7 +10,7 @@
 #include "supervise/fd.h"
 #include "supervise/signals.h"
 
-namespace holdfast {
+namespace holdfast::supervise {
 
 /// The instant by which everything must be dead, in memory shared by a guardian and the second guardian.
 class SharedDeadline {
@@ -55,4 +55,4 @@ class SecondGuardian {
     BootAlarm alarm_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

@@ -4,7 +4,7 @@
 
 #include "base/assert.h"
 
-namespace holdfast {
+namespace holdfast::supervise {
 namespace {
 
 bool is_ignored(int signal) {
@@ -45,4 +45,4 @@ std::optional<int> SignalInbox::take() {
     return static_cast<int>(info.ssi_signo);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

@@ -6,7 +6,7 @@
 
 #include "supervise/fd.h"
 
-namespace holdfast {
+namespace holdfast::supervise {
 
 /// All signals that a process can receive as messages, without those that report a fault of the process itself.
 std::vector<int> every_signal();
@@ -33,4 +33,4 @@ class SignalInbox {
     Fd fd_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 
-namespace holdfast {
+namespace holdfast::supervise {
 namespace {
 
 /// A guardian that has not reported within this time after everything was killed must be stopped, and is killed too.
@@ -128,4 +128,4 @@ std::optional<Supervisor::Ending> Supervisor::stand_in(HolderInstant now) {
     return killed_by_us();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

@@ -8,7 +8,7 @@
 #include "supervise/signals.h"
 #include "supervise/terminal.h"
 
-namespace holdfast {
+namespace holdfast::supervise {
 
 /// For a SignalInbox: the signals that a keeper forwards to its command, and those that must not end or stop the keeper
 /// itself (SIGTTOU from a terminal it may not write to, SIGPIPE from a pipe without a reader).
@@ -49,4 +49,4 @@ class Supervisor {
     std::optional<int> told_to_end_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace holdfast {
+namespace holdfast::supervise {
 
 Terminal::Terminal() : tty_(::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)) {
     if (tty_) has_modes_ = tcgetattr(tty_.get(), &modes_) == 0;
@@ -34,4 +34,4 @@ void Terminal::restore() {
     if (has_modes_ && is_ours()) tcsetattr(tty_.get(), TCSADRAIN, &modes_);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

@@ -5,7 +5,7 @@
 
 #include "supervise/fd.h"
 
-namespace holdfast {
+namespace holdfast::supervise {
 
 /// The terminal that this process was started from, if any, and which process group of the session may read from it.
 /// REQUIRES: SIGTTOU is blocked while one of these is used, so that a background process may change it.
@@ -37,4 +37,4 @@ class Terminal {
     pid_t given_to_ = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

@@ -5,12 +5,12 @@
 #include "consensus/replicated_log.h"
 #include "lease/limits.h"
 
-namespace holdfast::core {
+namespace holdfast::agreed {
 namespace {
 
 class ClusterStateTest : public testing::Test {
  protected:
-    CommandOutcome run(const ClusterCommand& command, std::optional<AuditEntry> audit = std::nullopt) {
+    CommandOutcome run(const ClusterCommand& command, std::optional<store::AuditEntry> audit = std::nullopt) {
         ++id_;
         const std::string entry = encode_command({id_, std::move(audit)}, command);
         entries_.push_back(entry);
@@ -18,43 +18,43 @@ class ClusterStateTest : public testing::Test {
         EXPECT_EQ(done_.back().first, id_);
         return done_.back().second;
     }
-    CommandOutcome change(const Policy& after) {
+    CommandOutcome change(const lease::Policy& after) {
         return run(PolicyCommand{state_.policy_version(), state_.policy(), after});
     }
 
     std::uint64_t id_ = 1000;
-    LogIndex index_ = 0;
+    consensus::LogIndex index_ = 0;
     std::vector<std::string> entries_;
     std::vector<std::pair<std::uint64_t, CommandOutcome>> done_;
     std::vector<std::string> heard_;
     ClusterState state_{
         {.command_done = [this](std::uint64_t id, CommandOutcome outcome) { done_.emplace_back(id, outcome); },
-         .policy_changed = [this](const Policy&) { heard_.push_back("policy"); },
-         .agent_changed = [this](const SavedAgent& agent,
+         .policy_changed = [this](const lease::Policy&) { heard_.push_back("policy"); },
+         .agent_changed = [this](const store::SavedAgent& agent,
                                  bool forgotten) { heard_.push_back((forgotten ? "-" : "+") + agent.id); },
          .replaced = [this] { heard_.push_back("replaced"); }}};
 };
 
-Policy some_policy() {
-    Policy policy;
+lease::Policy some_policy() {
+    lease::Policy policy;
     policy.ttl_min = 2s;
     policy.ttl_max = 20min;
     policy.ttl_default = 30s;
     policy.reject_above_max = true;
     policy.wait_max = 7s;
-    policy.name_pattern = *NamePattern::compile("FILE:.*");
+    policy.name_pattern = *lease::NamePattern::compile("FILE:.*");
     policy.hold_max = 2h;
     policy.idle_max = 90s;
     policy.leases_per_holder_max = 17;
     policy.bans["eve"] = {"steals", 12345};
-    policy.approval = Approval::manual;
+    policy.approval = lease::Approval::manual;
     policy.approved = {"anna", "ben"};
-    policy.name_rules[{"web", "anna"}] = {NameRule::Kind::denied, "not hers", 12346};
-    policy.name_rules[{"db", "ben"}] = {NameRule::Kind::reserved, "", 12347};
+    policy.name_rules[{"web", "anna"}] = {lease::NameRule::Kind::denied, "not hers", 12346};
+    policy.name_rules[{"db", "ben"}] = {lease::NameRule::Kind::reserved, "", 12347};
     return policy;
 }
 
-void expect_same(const Policy& one, const Policy& other) {
+void expect_same(const lease::Policy& one, const lease::Policy& other) {
     EXPECT_EQ(one.ttl_min, other.ttl_min);
     EXPECT_EQ(one.ttl_max, other.ttl_max);
     EXPECT_EQ(one.ttl_default, other.ttl_default);
@@ -83,11 +83,11 @@ TEST_F(ClusterStateTest, carries_a_policy_with_all_its_settings) {
 }
 
 TEST_F(ClusterStateTest, a_change_made_from_an_older_policy_has_no_effect) {
-    Policy first = state_.policy();
+    lease::Policy first = state_.policy();
     first.bans["eve"] = {"steals", 1};
-    Policy second = state_.policy();
+    lease::Policy second = state_.policy();
     second.ttl_max = 1h;
-    const Policy before = state_.policy();
+    const lease::Policy before = state_.policy();
     EXPECT_EQ(run(PolicyCommand{0, before, first}), CommandOutcome::applied);
     EXPECT_EQ(run(PolicyCommand{0, before, second}), CommandOutcome::conflict);
     EXPECT_EQ(state_.policy().ttl_max, 5min);
@@ -103,11 +103,11 @@ TEST_F(ClusterStateTest, a_change_that_is_appended_twice_takes_effect_once) {
 }
 
 TEST_F(ClusterStateTest, only_the_difference_of_a_policy_travels) {
-    Policy many = state_.policy();
+    lease::Policy many = state_.policy();
     for (int i = 0; i < 1000; ++i)
         many.bans["holder-" + std::to_string(i)] = {"because", i};
     change(many);
-    Policy one_less = many;
+    lease::Policy one_less = many;
     one_less.bans.erase("holder-7");
     EXPECT_EQ(change(one_less), CommandOutcome::applied);
     EXPECT_LT(entries_.back().size(), 100U);
@@ -115,7 +115,7 @@ TEST_F(ClusterStateTest, only_the_difference_of_a_policy_travels) {
 }
 
 TEST_F(ClusterStateTest, a_policy_that_contradicts_itself_is_refused_everywhere) {
-    Policy wrong = state_.policy();
+    lease::Policy wrong = state_.policy();
     wrong.ttl_min = 1h;
     EXPECT_EQ(change(wrong), CommandOutcome::refused);
     EXPECT_EQ(state_.policy_version(), 0U);
@@ -125,7 +125,7 @@ TEST_F(ClusterStateTest, keeps_agents_and_never_goes_back_to_an_older_life) {
     EXPECT_EQ(run(AgentCommand{{"anna", 5, 2, false}}), CommandOutcome::applied);
     EXPECT_EQ(run(AgentCommand{{"anna", 5, 1, false}}), CommandOutcome::conflict);
     EXPECT_EQ(run(AgentCommand{{"anna", 5, 2, true}}), CommandOutcome::applied);
-    EXPECT_EQ(state_.agents().at("anna"), (SavedAgent{"anna", 5, 2, true}));
+    EXPECT_EQ(state_.agents().at("anna"), (store::SavedAgent{"anna", 5, 2, true}));
     EXPECT_EQ(run(ForgetAgentCommand{"anna"}), CommandOutcome::applied);
     EXPECT_EQ(run(ForgetAgentCommand{"anna"}), CommandOutcome::applied) << "it is not there either";
     EXPECT_TRUE(state_.agents().empty());
@@ -149,10 +149,10 @@ TEST_F(ClusterStateTest, remembers_what_the_cluster_was_made_of) {
 }
 
 TEST_F(ClusterStateTest, keeps_the_audit_of_what_took_effect) {
-    const AuditEntry done{"admin", 77, "ban eve"};
-    run(PolicyCommand{0, Policy{}, some_policy()}, done);
-    run(PolicyCommand{0, Policy{}, some_policy()}, AuditEntry{"admin", 78, "too late"});
-    run(AuditCommand{}, AuditEntry{"admin", 79, "revoke x#1"});
+    const store::AuditEntry done{"admin", 77, "ban eve"};
+    run(PolicyCommand{0, lease::Policy{}, some_policy()}, done);
+    run(PolicyCommand{0, lease::Policy{}, some_policy()}, store::AuditEntry{"admin", 78, "too late"});
+    run(AuditCommand{}, store::AuditEntry{"admin", 79, "revoke x#1"});
     ASSERT_EQ(state_.audit().size(), 2U);
     EXPECT_EQ(state_.audit()[0], done);
     EXPECT_EQ(state_.audit()[1].what, "revoke x#1");
@@ -160,18 +160,18 @@ TEST_F(ClusterStateTest, keeps_the_audit_of_what_took_effect) {
 
 TEST_F(ClusterStateTest, the_oldest_of_the_audit_make_room) {
     for (std::size_t i = 0; i <= ClusterState::max_audit; ++i)
-        run(AuditCommand{}, AuditEntry{"admin", static_cast<std::int64_t>(i), "x"});
+        run(AuditCommand{}, store::AuditEntry{"admin", static_cast<std::int64_t>(i), "x"});
     EXPECT_EQ(state_.audit().size(), ClusterState::max_audit);
     EXPECT_EQ(state_.audit().front().at_wall_ms, 1);
     for (int i = 0; i < 2000; ++i)
-        run(AuditCommand{}, AuditEntry{"admin", i, std::string(5000, 'x')});
+        run(AuditCommand{}, store::AuditEntry{"admin", i, std::string(5000, 'x')});
     EXPECT_LT(state_.audit().size(), 2000U);
     EXPECT_EQ(state_.audit().back().what.size(), ClusterState::max_audit_text_bytes);
 }
 
 TEST_F(ClusterStateTest, a_snapshot_makes_the_same_state_elsewhere) {
     change(some_policy());
-    run(AgentCommand{{"anna", -5, 2, true}}, AuditEntry{"admin", 1, "x"});
+    run(AgentCommand{{"anna", -5, 2, true}}, store::AuditEntry{"admin", 1, "x"});
     run(MembersCommand{{"a=one:1"}});
     ClusterState other({});
     ASSERT_TRUE(other.install(state_.snapshot()));
@@ -189,10 +189,10 @@ TEST_F(ClusterStateTest, the_same_entries_make_the_same_state_with_a_snapshot_in
     ClusterState other({});
     ASSERT_TRUE(other.install(state_.snapshot()));
     const std::size_t before = entries_.size();
-    Policy later = state_.policy();
+    lease::Policy later = state_.policy();
     later.bans.clear();
     change(later);
-    run(AgentCommand{{"bert", 6, 1, false}}, AuditEntry{"bert", 3, "came"});
+    run(AgentCommand{{"bert", 6, 1, false}}, store::AuditEntry{"bert", 3, "came"});
     for (std::size_t i = before; i < entries_.size(); ++i)
         other.apply(i + 1, entries_[i]);
     EXPECT_EQ(other.snapshot(), state_.snapshot());
@@ -218,8 +218,8 @@ TEST_F(ClusterStateTest, an_entry_of_a_newer_version_is_trouble) {
 }
 
 TEST_F(ClusterStateTest, is_never_larger_than_a_snapshot_may_be) {
-    Policy large = state_.policy();
-    const std::string reason(limits::reason_bytes, 'r');
+    lease::Policy large = state_.policy();
+    const std::string reason(lease::limits::reason_bytes, 'r');
     CommandOutcome outcome = CommandOutcome::applied;
     for (int i = 0; outcome == CommandOutcome::applied; ++i) {
         for (int j = 0; j < 100; ++j)
@@ -229,12 +229,12 @@ TEST_F(ClusterStateTest, is_never_larger_than_a_snapshot_may_be) {
     }
     EXPECT_EQ(outcome, CommandOutcome::refused);
     EXPECT_GT(state_.policy().bans.size(), 4000U);
-    const std::string id(limits::holder_bytes - 10, 'a');
+    const std::string id(lease::limits::holder_bytes - 10, 'a');
     for (int i = 0; i < 30'000; ++i)
-        run(AgentCommand{{id + std::to_string(i), i, 1, false}}, AuditEntry{id, i, reason});
+        run(AgentCommand{{id + std::to_string(i), i, 1, false}}, store::AuditEntry{id, i, reason});
     EXPECT_EQ(done_.back().second, CommandOutcome::refused);
-    EXPECT_LT(state_.snapshot().size(), ReplicatedLog::max_snapshot_bytes);
+    EXPECT_LT(state_.snapshot().size(), consensus::ReplicatedLog::max_snapshot_bytes);
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::agreed

@@ -5,17 +5,17 @@
 
 #include "server/front/front_world.h"
 
-namespace holdfast::core {
+namespace holdfast::agreed {
 namespace {
 
 /// A front that keeps the words of the log in a list.
 struct Reader {
-    explicit Reader(FrontWorld& the_world, LogIndex snapshot_after = 1'000'000)
+    explicit Reader(server::FrontWorld& the_world, consensus::LogIndex snapshot_after = 1'000'000)
         : world(the_world),
           engine(the_world.server),
           log({.engine = engine,
                .next_write = the_world.writes(),
-               .apply = [this](LogIndex, const std::string& entry) { words.push_back(entry); },
+               .apply = [this](consensus::LogIndex, const std::string& entry) { words.push_back(entry); },
                .take_snapshot = [this] { return joined(); },
                .install =
                    [this](const std::string& snapshot) {
@@ -44,8 +44,8 @@ struct Reader {
         world.run_until([&] { return done; });
     }
 
-    FrontWorld& world;
-    SimEngine engine;
+    server::FrontWorld& world;
+    store::cas::SimEngine engine;
     std::vector<std::string> words;
     int appended = 0, failed = 0, installed = 0;
     EngineLog log;
@@ -54,7 +54,7 @@ struct Reader {
 }  // namespace
 
 TEST(EngineLog, is_the_same_for_all_who_append_at_once) {
-    FrontWorld world;
+    server::FrontWorld world;
     Reader a(world), b(world), c(world);
     for (int i = 0; i < 50; ++i) {
         a.append("a" + std::to_string(i));
@@ -69,7 +69,7 @@ TEST(EngineLog, is_the_same_for_all_who_append_at_once) {
 }
 
 TEST(EngineLog, hears_of_others_by_looking_now_and_then) {
-    FrontWorld world;
+    server::FrontWorld world;
     Reader a(world), b(world);
     b.catch_up();
     a.append("news");
@@ -78,7 +78,7 @@ TEST(EngineLog, hears_of_others_by_looking_now_and_then) {
 }
 
 TEST(EngineLog, goes_on_from_a_snapshot_when_the_entries_are_gone) {
-    FrontWorld world;
+    server::FrontWorld world;
     Reader a(world, 1500), late(world);
     for (int i = 0; i < 3200; ++i)
         a.append("w" + std::to_string(i));
@@ -90,7 +90,7 @@ TEST(EngineLog, goes_on_from_a_snapshot_when_the_entries_are_gone) {
 }
 
 TEST(EngineLog, does_not_believe_a_place_that_is_free_because_its_entry_was_taken_out) {
-    FrontWorld world;
+    server::FrontWorld world;
     Reader a(world, 1500), asleep(world);
     for (int i = 0; i < 3200; ++i)
         a.append("w" + std::to_string(i));
@@ -104,7 +104,7 @@ TEST(EngineLog, does_not_believe_a_place_that_is_free_because_its_entry_was_take
 }
 
 TEST(EngineLog, loses_and_doubles_nothing_that_it_said_was_appended_when_answers_are_lost) {
-    FrontWorld world;
+    server::FrontWorld world;
     world.server.loses_answers = 10;
     world.server.loses_requests = 5;
     Reader a(world), b(world);
@@ -127,4 +127,4 @@ TEST(EngineLog, loses_and_doubles_nothing_that_it_said_was_appended_when_answers
         EXPECT_EQ(std::count(judge.words.begin(), judge.words.end(), word), 1) << word;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::agreed

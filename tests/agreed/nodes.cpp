@@ -5,11 +5,9 @@
 #include "base/random.h"
 #include "store/quorum/quorum_config.h"
 
-namespace holdfast {
+namespace holdfast::agreed {
 
-using namespace core;
-
-Nodes::Nodes(std::size_t count, Policy first_policy)
+Nodes::Nodes(std::size_t count, lease::Policy first_policy)
     : first_policy_(std::move(first_policy)),
       directory_(std::filesystem::temp_directory_path() / ("holdfast-nodes-" + random_hex(8))) {
     std::filesystem::create_directory(directory_);
@@ -36,46 +34,48 @@ void Nodes::start(std::size_t index) {
     std::vector<std::string> members;
     for (std::size_t i = 0; i < nodes_.size(); ++i)
         members.push_back(std::string(1, static_cast<char>('a' + i)) + "=localhost:" + std::to_string(7000 + i));
-    const auto self = static_cast<NodeIndex>(index);
-    auto opened = open_replicated_state({directory_ / ("log-" + std::to_string(index)),
-                                         [this](Callback<> function) {
-                                             const std::lock_guard lock(mutex_);
-                                             posted_.push_back(std::move(function));
-                                         }},
-                                        {.node = self,
-                                         .members = members,
-                                         .local = node.local,
-                                         .local_ttl_max = node.local.saved.value_or(first_policy_.ttl_max),
-                                         .first_policy = first_policy_,
-                                         .send =
-                                             [this, self](NodeIndex to, LogMessage message) {
-                                                 log_flying_.push_back({self, to, std::move(message)});
-                                             },
-                                         .on_failure = [this](const Error& error) { failures.push_back(error); },
-                                         .seed = random_seed()});
+    const auto self = static_cast<store::quorum::NodeIndex>(index);
+    auto opened =
+        server::open_replicated_state({directory_ / ("log-" + std::to_string(index)),
+                                       [this](Callback<> function) {
+                                           const std::lock_guard lock(mutex_);
+                                           posted_.push_back(std::move(function));
+                                       }},
+                                      {.node = self,
+                                       .members = members,
+                                       .local = node.local,
+                                       .local_ttl_max = node.local.saved.value_or(first_policy_.ttl_max),
+                                       .first_policy = first_policy_,
+                                       .send =
+                                           [this, self](store::quorum::NodeIndex to, consensus::LogMessage message) {
+                                               log_flying_.push_back({self, to, std::move(message)});
+                                           },
+                                       .on_failure = [this](const Error& error) { failures.push_back(error); },
+                                       .seed = random_seed()});
     ASSERT_TRUE(opened) << opened.error().message;
     node.state = std::move(*opened);
-    node.authority = std::make_unique<Authority>(
-        Authority::Parts{.durable = *node.state,
-                         .policy = node.state->policy(),
-                         .tokens_issued = 0,
-                         .wall_ms = 1000,
-                         .agents = node.state->agents(),
-                         .first_request = first_request(self, static_cast<BootNumber>(node.boot)),
-                         .teller = Events::Teller::store});
-    node.store = std::make_unique<QuorumStore>(QuorumStore::Parts{
+    node.authority = std::make_unique<authority::Authority>(authority::Authority::Parts{
+        .durable = *node.state,
+        .policy = node.state->policy(),
+        .tokens_issued = 0,
+        .wall_ms = 1000,
+        .agents = node.state->agents(),
+        .first_request = store::quorum::first_request(self, static_cast<store::quorum::BootNumber>(node.boot)),
+        .teller = authority::Events::Teller::store});
+    node.store = std::make_unique<store::quorum::QuorumStore>(store::quorum::QuorumStore::Parts{
         .config = {.node = self, .members = static_cast<std::uint8_t>(nodes_.size()), .boot = node.boot},
         .listener = node.authority->listener(),
         .hash_key = {1, 2},
         .seed = index,
-        .send = [this](Envelope envelope) { flying_.push_back(std::move(envelope)); }});
+        .send = [this](store::quorum::Envelope envelope) { flying_.push_back(std::move(envelope)); }});
     node.authority->use(*node.store);
     node.state->use(*node.authority);
 }
 
 void Nodes::introduce(std::size_t node) {
     for (std::size_t other = 0; other < nodes_.size(); ++other)
-        if (other != node) nodes_[node]->store->set_peer(static_cast<NodeIndex>(other), nodes_[other]->boot);
+        if (other != node)
+            nodes_[node]->store->set_peer(static_cast<store::quorum::NodeIndex>(other), nodes_[other]->boot);
 }
 
 void Nodes::restart(std::size_t index) {
@@ -106,7 +106,7 @@ bool Nodes::run_posted() {
 
 bool Nodes::deliver() {
     if (!flying_.empty()) {
-        const Envelope envelope = std::move(flying_.front());
+        const store::quorum::Envelope envelope = std::move(flying_.front());
         flying_.pop_front();
         if (carries(envelope.from, envelope.to)) nodes_[envelope.to]->store->receive(envelope);
         return true;
@@ -150,7 +150,7 @@ bool Nodes::until(const std::function<bool()>& happened) {
 }
 
 void Nodes::cut_off(std::size_t node, bool is_cut) {
-    const auto index = static_cast<NodeIndex>(node);
+    const auto index = static_cast<store::quorum::NodeIndex>(node);
     if (is_cut)
         cut_.insert(index);
     else
@@ -158,16 +158,16 @@ void Nodes::cut_off(std::size_t node, bool is_cut) {
     for (std::size_t other = 0; other < nodes_.size(); ++other) {
         if (other == node) continue;
         nodes_[other]->state->on_peer(index, !is_cut);
-        nodes_[node]->state->on_peer(static_cast<NodeIndex>(other), !is_cut);
+        nodes_[node]->state->on_peer(static_cast<store::quorum::NodeIndex>(other), !is_cut);
     }
 }
 
 std::size_t Nodes::leader() {
-    std::set<std::optional<NodeIndex>> leaders;
+    std::set<std::optional<store::quorum::NodeIndex>> leaders;
     const auto agree = [&] {
         leaders.clear();
         for (std::size_t i = 0; i < nodes_.size(); ++i)
-            if (!cut_.contains(static_cast<NodeIndex>(i))) leaders.insert(state(i).status().leader);
+            if (!cut_.contains(static_cast<store::quorum::NodeIndex>(i))) leaders.insert(state(i).status().leader);
         const auto leads = *leaders.begin();
         return leaders.size() == 1 && leads && !cut_.contains(*leads) && state(*leads).status().leads;
     };
@@ -175,9 +175,9 @@ std::size_t Nodes::leader() {
     return leaders.begin()->value_or(0);
 }
 
-Answer<Policy> Nodes::change(std::size_t node, const PolicyChange& change) {
-    std::optional<Answer<Policy>> answer;
-    at(node).change_policy(change, [&](Answer<Policy> given) { answer = std::move(given); },
+authority::Answer<lease::Policy> Nodes::change(std::size_t node, const authority::PolicyChange& change) {
+    std::optional<authority::Answer<lease::Policy>> answer;
+    at(node).change_policy(change, [&](authority::Answer<lease::Policy> given) { answer = std::move(given); },
                            {.address = "192.0.2.1:77"});
     EXPECT_TRUE(until([&] { return answer.has_value(); }));
     return std::move(*answer);
@@ -185,23 +185,25 @@ Answer<Policy> Nodes::change(std::size_t node, const PolicyChange& change) {
 
 bool Nodes::ban(std::size_t node, const std::string& holder) {
     std::optional<bool> banned;
-    at(node).ban(holder, {"misbehaves", 5}, [&](const Answer<Ban>& answer) { banned = !refusal_of(answer); });
+    at(node).ban(holder, {"misbehaves", 5},
+                 [&](const authority::Answer<lease::Ban>& answer) { banned = !refusal_of(answer); });
     EXPECT_TRUE(until([&] { return banned.has_value(); }));
     return *banned;
 }
 
-Answer<AgentAnswer> Nodes::put_agent(std::size_t node, AgentRequest request) {
-    std::optional<Answer<AgentAnswer>> answer;
-    at(node).put_agent(std::move(request), [&](Answer<AgentAnswer> given) { answer = std::move(given); });
+authority::Answer<authority::AgentAnswer> Nodes::put_agent(std::size_t node, authority::AgentRequest request) {
+    std::optional<authority::Answer<authority::AgentAnswer>> answer;
+    at(node).put_agent(std::move(request),
+                       [&](authority::Answer<authority::AgentAnswer> given) { answer = std::move(given); });
     EXPECT_TRUE(until([&] { return answer.has_value(); }));
     return std::move(*answer);
 }
 
-AcquireAnswer Nodes::acquire(std::size_t node, AcquireRequest request) {
-    std::optional<AcquireAnswer> answer;
-    at(node).acquire(std::move(request), [&](AcquireAnswer given) { answer = std::move(given); });
+authority::AcquireAnswer Nodes::acquire(std::size_t node, authority::AcquireRequest request) {
+    std::optional<authority::AcquireAnswer> answer;
+    at(node).acquire(std::move(request), [&](authority::AcquireAnswer given) { answer = std::move(given); });
     EXPECT_TRUE(until([&] { return answer.has_value(); }));
     return std::move(*answer);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::agreed

@@ -12,26 +12,26 @@
 #include "server/replicated_file.h"
 #include "store/quorum/quorum_store.h"
 
-namespace holdfast {
+namespace holdfast::agreed {
 
 /// The nodes of a cluster, each with an authority on its share of a quorum and the state that they agree on, as servers
 /// would run them, under a time that the test moves. Disks are real files; each step waits for them.
 class Nodes {
  public:
     struct Node {
-        core::TestLocalDurable local;
+        authority::TestLocalDurable local;
         std::unique_ptr<ReplicatedState> state;
-        std::unique_ptr<core::Authority> authority;
-        std::unique_ptr<core::QuorumStore> store;
-        core::BootNumber boot = 1;
+        std::unique_ptr<authority::Authority> authority;
+        std::unique_ptr<store::quorum::QuorumStore> store;
+        store::quorum::BootNumber boot = 1;
     };
 
-    explicit Nodes(std::size_t count, core::Policy first_policy = {});
+    explicit Nodes(std::size_t count, lease::Policy first_policy = {});
     ~Nodes();
 
-    core::Authority& at(std::size_t node) { return *nodes_[node]->authority; }
+    authority::Authority& at(std::size_t node) { return *nodes_[node]->authority; }
     ReplicatedState& state(std::size_t node) { return *nodes_[node]->state; }
-    core::TestLocalDurable& local(std::size_t node) { return nodes_[node]->local; }
+    authority::TestLocalDurable& local(std::size_t node) { return nodes_[node]->local; }
 
     /// Milliseconds go by, with messages delivered in each.
     void pass(Duration time);
@@ -44,10 +44,10 @@ class Nodes {
     std::size_t leader();
 
     // Each passes time until there is an answer.
-    core::Answer<core::Policy> change(std::size_t node, const core::PolicyChange& change);
+    authority::Answer<lease::Policy> change(std::size_t node, const authority::PolicyChange& change);
     bool ban(std::size_t node, const std::string& holder);
-    core::Answer<core::AgentAnswer> put_agent(std::size_t node, core::AgentRequest request);
-    core::AcquireAnswer acquire(std::size_t node, core::AcquireRequest request);
+    authority::Answer<authority::AgentAnswer> put_agent(std::size_t node, authority::AgentRequest request);
+    authority::AcquireAnswer acquire(std::size_t node, authority::AcquireRequest request);
 
     std::vector<Error> failures;
 
@@ -57,19 +57,21 @@ class Nodes {
     void turn();
     bool deliver();
     bool run_posted();
-    bool carries(core::NodeIndex from, core::NodeIndex to) const { return !cut_.contains(from) && !cut_.contains(to); }
+    bool carries(store::quorum::NodeIndex from, store::quorum::NodeIndex to) const {
+        return !cut_.contains(from) && !cut_.contains(to);
+    }
 
     struct LogEnvelope {
-        core::NodeIndex from, to;
-        core::LogMessage message;
+        store::quorum::NodeIndex from, to;
+        consensus::LogMessage message;
     };
 
-    core::Policy first_policy_;
+    lease::Policy first_policy_;
     std::filesystem::path directory_;
     std::vector<std::unique_ptr<Node>> nodes_;
-    std::deque<core::Envelope> flying_;
+    std::deque<store::quorum::Envelope> flying_;
     std::deque<LogEnvelope> log_flying_;
-    std::set<core::NodeIndex> cut_;
+    std::set<store::quorum::NodeIndex> cut_;
     std::mutex mutex_;
     std::deque<Callback<>> posted_;
     Instant now_{1000s};
@@ -77,9 +79,9 @@ class Nodes {
 
 /// The code of a refusal; nothing if it is none.
 template <class AnswerType>
-std::optional<core::Code> refusal_of(const AnswerType& answer) {
-    const auto* refused = std::get_if<core::Refused>(&answer);
+std::optional<Code> refusal_of(const AnswerType& answer) {
+    const auto* refused = std::get_if<authority::Refused>(&answer);
     return refused == nullptr ? std::nullopt : std::optional(refused->code);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::agreed

@@ -4,10 +4,10 @@
 
 #include "authority/desk.h"
 
-namespace holdfast {
+namespace holdfast::agreed {
 namespace {
 
-using core::Policy;
+using lease::Policy;
 
 Policy with_max(Duration ttl_max) {
     Policy policy;
@@ -23,7 +23,7 @@ struct Fixture {
                   }}) {
         local.hold = true;
     }
-    core::TestLocalDurable local;
+    authority::TestLocalDurable local;
     int answers = 0;
     bool failed = false;
     PolicyInForce policy;
@@ -96,4 +96,4 @@ TEST(PolicyInForce, begins_with_no_longer_maximum_than_the_local_state_has) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::agreed

@@ -6,20 +6,18 @@
 #include "agreed/nodes.h"
 #include "base/random.h"
 
-namespace holdfast {
+namespace holdfast::agreed {
 namespace {
 
-using namespace core;
-
 std::optional<Code> refusal(Nodes& nodes, std::size_t node, const std::string& holder, const std::string& resource) {
-    return refusal_of(nodes.acquire(node, Desk::request(holder, {{resource}})));
+    return refusal_of(nodes.acquire(node, authority::Desk::request(holder, {{resource}})));
 }
 
 TEST(ReplicatedState, enforces_a_change_made_through_one_node_on_all) {  // L3
     Nodes nodes(3);
     nodes.leader();
     ASSERT_TRUE(nodes.ban(1, "mallory"));
-    PolicyChange change;
+    authority::PolicyChange change;
     change.name_pattern = "app/.*";
     ASSERT_FALSE(refusal_of(nodes.change(2, change)));
     for (std::size_t node = 0; node < 3; ++node) {
@@ -37,13 +35,14 @@ TEST(ReplicatedState, lets_two_changes_at_once_through_two_nodes_both_take_effec
     int done = 0;
     std::vector<std::string> banned;
     for (std::size_t i = 0; i < 12; ++i) {
-        const auto count = [&](const Answer<Ban>& answer) { done += refusal_of(answer) ? 0 : 1; };
+        const auto count = [&](const authority::Answer<lease::Ban>& answer) { done += refusal_of(answer) ? 0 : 1; };
         banned.push_back("holder-" + std::to_string(i));
         nodes.at(i % 3).ban(banned.back(), {"", 1}, count);
     }
-    PolicyChange change;
+    authority::PolicyChange change;
     change.ttl_min = 3s;
-    nodes.at(0).change_policy(change, [&](const Answer<Policy>& answer) { done += refusal_of(answer) ? 0 : 1; });
+    nodes.at(0).change_policy(
+        change, [&](const authority::Answer<lease::Policy>& answer) { done += refusal_of(answer) ? 0 : 1; });
     ASSERT_TRUE(nodes.until([&] { return done == 13; })) << done;
     nodes.pass(2s);
     for (std::size_t node = 0; node < 3; ++node) {
@@ -58,7 +57,7 @@ TEST(ReplicatedState, refuses_a_change_as_unavailable_while_no_majority_is_there
     const std::size_t leader = nodes.leader();
     for (std::size_t node = 0; node < 3; ++node)
         nodes.cut_off(node);
-    PolicyChange change;
+    authority::PolicyChange change;
     change.ttl_min = 3s;
     for (std::size_t node = 0; node < 3; ++node) {
         EXPECT_EQ(refusal_of(nodes.change(node, change)), Code::unavailable) << (node == leader);
@@ -75,7 +74,7 @@ TEST(ReplicatedState, finds_another_leader_when_the_first_is_cut_off_which_follo
     Nodes nodes(3);
     const std::size_t first = nodes.leader();
     // Neither the name of the lease nor its TTL would pass what is set here.
-    PolicyChange change;
+    authority::PolicyChange change;
     change.name_pattern = "app/.*";
     change.ttl_min = 30s;
     change.leases_per_holder_max = 1;
@@ -90,9 +89,9 @@ TEST(ReplicatedState, finds_another_leader_when_the_first_is_cut_off_which_follo
     nodes.cut_off(first, false);
     EXPECT_TRUE(nodes.until([&] { return nodes.at(first).policy().bans.contains("mallory"); }));
     EXPECT_EQ(nodes.state(first).status().leader, nodes.state(second).status().leader);
-    std::optional<ListPage> page;
+    std::optional<store::ListPage> page;
     nodes.at(second).list({.name_space = {}, .prefix = "leader:", .holder = {}},
-                          [&](Answer<ListPage> found) { page = std::get<ListPage>(found); });
+                          [&](authority::Answer<store::ListPage> found) { page = std::get<store::ListPage>(found); });
     ASSERT_TRUE(page && page->leases.size() == 1);
     EXPECT_EQ(page->leases[0].lease.holder, std::string(1, static_cast<char>('a' + second)));
 }
@@ -105,20 +104,20 @@ TEST(ReplicatedState, knows_on_all_nodes_the_agents_that_registered_through_one)
         ASSERT_TRUE(nodes.until([&] { return nodes.at(node).is_agent("worker"); }));
 
     // A request of its first life waits on one node; its second life is seen by another.
-    const auto held = nodes.acquire(1, Desk::request("other", {{"r"}}));
-    ASSERT_TRUE(std::holds_alternative<AcquireGranted>(held));
-    std::optional<AcquireAnswer> waited;
-    AcquireRequest waits = Desk::request("worker", {{"r"}}, 60s);
+    const auto held = nodes.acquire(1, authority::Desk::request("other", {{"r"}}));
+    ASSERT_TRUE(std::holds_alternative<authority::AcquireGranted>(held));
+    std::optional<authority::AcquireAnswer> waited;
+    authority::AcquireRequest waits = authority::Desk::request("worker", {{"r"}}, 60s);
     waits.epoch = 1;
-    nodes.at(2).acquire(std::move(waits), [&](AcquireAnswer answer) { waited = std::move(answer); });
+    nodes.at(2).acquire(std::move(waits), [&](authority::AcquireAnswer answer) { waited = std::move(answer); });
     nodes.pass(100ms);
     ASSERT_FALSE(waited);
-    AcquireRequest newer = Desk::request("worker", {{"s"}});
+    authority::AcquireRequest newer = authority::Desk::request("worker", {{"s"}});
     newer.epoch = 2;
-    ASSERT_TRUE(std::holds_alternative<AcquireGranted>(nodes.acquire(0, std::move(newer))));
+    ASSERT_TRUE(std::holds_alternative<authority::AcquireGranted>(nodes.acquire(0, std::move(newer))));
     ASSERT_TRUE(nodes.until([&] { return waited.has_value(); }));
     EXPECT_EQ(refusal_of(*waited), Code::stale_epoch);
-    AcquireRequest older = Desk::request("worker", {{"t"}});
+    authority::AcquireRequest older = authority::Desk::request("worker", {{"t"}});
     older.epoch = 1;
     EXPECT_EQ(refusal_of(nodes.acquire(1, std::move(older))), Code::stale_epoch);
 }
@@ -127,9 +126,9 @@ TEST(ReplicatedState, forgets_an_agent_on_all_nodes) {
     Nodes nodes(3);
     nodes.leader();
     ASSERT_FALSE(refusal_of(nodes.put_agent(0, {.caller = {}, .id = "worker", .priority = 7, .epoch = {}})));
-    std::optional<Answer<bool>> forgotten;
+    std::optional<authority::Answer<bool>> forgotten;
     ASSERT_TRUE(nodes.until([&] { return nodes.at(1).is_agent("worker"); }));
-    nodes.at(1).forget_agent("worker", [&](Answer<bool> answer) { forgotten = std::move(answer); });
+    nodes.at(1).forget_agent("worker", [&](authority::Answer<bool> answer) { forgotten = std::move(answer); });
     ASSERT_TRUE(nodes.until([&] { return forgotten.has_value(); }));
     EXPECT_EQ(std::get<bool>(*forgotten), true);
     for (std::size_t node = 0; node < 3; ++node)
@@ -139,15 +138,15 @@ TEST(ReplicatedState, forgets_an_agent_on_all_nodes) {
 TEST(ReplicatedState, tells_on_every_node_who_did_what) {
     Nodes nodes(3);
     nodes.leader();
-    PolicyChange change;
+    authority::PolicyChange change;
     change.ttl_max = 2min;
     ASSERT_FALSE(refusal_of(nodes.change(0, change)));
-    const auto granted = nodes.acquire(0, Desk::request("alice", {{"r"}}));
-    const Token token = std::get<AcquireGranted>(granted).leases.at(0).lease.token;
-    nodes.at(1).revoke({"r", token}, [](const Answer<Lease>&) {}, {.address = "192.0.2.2:5"});
+    const auto granted = nodes.acquire(0, authority::Desk::request("alice", {{"r"}}));
+    const lease::Token token = std::get<authority::AcquireGranted>(granted).leases.at(0).lease.token;
+    nodes.at(1).revoke({"r", token}, [](const authority::Answer<lease::Lease>&) {}, {.address = "192.0.2.2:5"});
     for (std::size_t node = 0; node < 3; ++node) {
         ASSERT_TRUE(nodes.until([&] { return nodes.at(node).audit(0, 10).lines.size() == 2; }));
-        const AuditPage page = nodes.at(node).audit(0, 10);
+        const store::AuditPage page = nodes.at(node).audit(0, 10);
         EXPECT_EQ(page.lines[0].entry.who, "192.0.2.1:77");
         EXPECT_EQ(page.lines[0].entry.what, "change policy: ttl_max=2m00s");
         EXPECT_EQ(page.lines[1].entry.who, "192.0.2.2:5");
@@ -167,8 +166,8 @@ TEST(ReplicatedState, brings_a_node_up_to_date_that_was_away_for_longer_than_the
     const std::size_t leader = nodes.leader();
     ASSERT_TRUE(nodes.ban(leader, "mallory"));
     ASSERT_FALSE(refusal_of(nodes.put_agent(leader, {.caller = {}, .id = "late", .priority = 8, .epoch = {}})));
-    std::optional<Answer<bool>> forgotten;
-    nodes.at(leader).forget_agent("early", [&](Answer<bool> answer) { forgotten = std::move(answer); });
+    std::optional<authority::Answer<bool>> forgotten;
+    nodes.at(leader).forget_agent("early", [&](authority::Answer<bool> answer) { forgotten = std::move(answer); });
     for (int i = 0; i < 1200; ++i) {
         nodes.state(leader).note({"somebody", i, "something"});
         if (i % 200 == 0) nodes.pass(20ms);
@@ -181,9 +180,9 @@ TEST(ReplicatedState, brings_a_node_up_to_date_that_was_away_for_longer_than_the
 }
 
 /// Never done with anything.
-class StalledDisk final : public LogDisk {
+class StalledDisk final : public consensus::LogDisk {
  public:
-    void write(LogWrite, Callback<Result<void>> done) override { held_.push_back(std::move(done)); }
+    void write(consensus::LogWrite, Callback<Result<void>> done) override { held_.push_back(std::move(done)); }
 
  private:
     std::vector<Callback<Result<void>>> held_;
@@ -193,36 +192,37 @@ TEST(ReplicatedState, does_not_make_a_change_twice_that_it_finds_in_a_snapshot) 
     const std::vector<std::string> members{"a=localhost:1", "b=localhost:2", "c=localhost:3"};
     ClusterState leader({});
     leader.apply(1, encode_command({1, {}}, MembersCommand{members}));
-    TestLocalDurable local;
-    std::vector<LogMessage> sent;
-    const auto made = ReplicatedState::make({.node = 0,
-                                             .members = members,
-                                             .local = local,
-                                             .disk = std::make_unique<StalledDisk>(),
-                                             .found = {{}, 1, LogSnapshot{1, leader.snapshot()}, {}},
-                                             .send = [&](NodeIndex, LogMessage message) { sent.push_back(message); },
-                                             .seed = 1});
+    authority::TestLocalDurable local;
+    std::vector<consensus::LogMessage> sent;
+    const auto made = ReplicatedState::make(
+        {.node = 0,
+         .members = members,
+         .local = local,
+         .disk = std::make_unique<StalledDisk>(),
+         .found = {{}, 1, consensus::LogSnapshot{1, leader.snapshot()}, {}},
+         .send = [&](store::quorum::NodeIndex, consensus::LogMessage message) { sent.push_back(message); },
+         .seed = 1});
     ASSERT_TRUE(made);
     ReplicatedState& state = **made;
-    const LogBallot ballot{5, 1};
+    const consensus::LogBallot ballot{5, 1};
     state.advance(Instant{1000s});
-    state.receive(1, LogAccept{ballot, 1, {}});
-    Policy changed;
+    state.receive(1, consensus::LogAccept{ballot, 1, {}});
+    lease::Policy changed;
     changed.bans["mallory"] = {};
     std::optional<Result<void>> told;
     state.save_policy_by({"admin", 7, "ban mallory"}, changed, [&](Result<void> outcome) { told = outcome; });
-    const auto* submitted = sent.empty() ? nullptr : std::get_if<LogSubmit>(&sent.back());
+    const auto* submitted = sent.empty() ? nullptr : std::get_if<consensus::LogSubmit>(&sent.back());
     ASSERT_NE(submitted, nullptr);
     leader.apply(2, submitted->value);
     EXPECT_EQ(leader.audit().size(), 1U);
-    state.receive(1, LogInstall{ballot, {2, leader.snapshot()}});
-    state.receive(1, LogSubmitted{submitted->number, 2});
+    state.receive(1, consensus::LogInstall{ballot, {2, leader.snapshot()}});
+    state.receive(1, consensus::LogSubmitted{submitted->number, 2});
     ASSERT_TRUE(told);
     EXPECT_TRUE(*told) << "it would be made, and audited, once more: " << told->error().message;
 }
 
-Policy to_begin_with() {
-    Policy policy;
+lease::Policy to_begin_with() {
+    lease::Policy policy;
     policy.ttl_max = 7min;
     policy.wait_max = 11s;
     return policy;
@@ -232,7 +232,7 @@ TEST(ReplicatedState, of_a_single_node_begins_with_the_first_policy_and_only_onc
     Nodes nodes(1, to_begin_with());
     EXPECT_EQ(nodes.at(0).policy().ttl_max, 7min);
     EXPECT_EQ(nodes.at(0).policy().wait_max, 11s);
-    PolicyChange change;
+    authority::PolicyChange change;
     change.ttl_max = 2min;
     ASSERT_FALSE(refusal_of(nodes.change(0, change)));
     ASSERT_TRUE(nodes.ban(0, "mallory"));
@@ -258,22 +258,22 @@ TEST(ReplicatedState, of_a_cluster_begins_with_the_policy_of_its_first_leader) {
 TEST(ReplicatedState, answers_a_longer_maximum_once_the_local_state_has_it) {  // S1
     Nodes nodes(1);
     nodes.local(0).hold = true;
-    std::optional<Answer<Policy>> raised;
-    PolicyChange change;
+    std::optional<authority::Answer<lease::Policy>> raised;
+    authority::PolicyChange change;
     change.ttl_max = 20min;
-    nodes.at(0).change_policy(change, [&](Answer<Policy> answer) { raised = std::move(answer); });
+    nodes.at(0).change_policy(change, [&](authority::Answer<lease::Policy> answer) { raised = std::move(answer); });
     ASSERT_TRUE(nodes.until([&] { return nodes.local(0).saved.has_value(); }));
     nodes.pass(100ms);
     EXPECT_FALSE(raised);
     EXPECT_EQ(nodes.at(0).policy().ttl_max, 5min);
     // A change that comes meanwhile is not made from what is in force.
-    std::optional<Answer<Ban>> banned;
-    nodes.at(0).ban("mallory", {}, [&](Answer<Ban> answer) { banned = std::move(answer); });
+    std::optional<authority::Answer<lease::Ban>> banned;
+    nodes.at(0).ban("mallory", {}, [&](authority::Answer<lease::Ban> answer) { banned = std::move(answer); });
     nodes.local(0).hold = false;
     while (!nodes.local(0).held.empty())
         nodes.local(0).answer_one();
     ASSERT_TRUE(nodes.until([&] { return raised && banned; }));
-    EXPECT_EQ(std::get<Policy>(*raised).ttl_max, 20min);
+    EXPECT_EQ(std::get<lease::Policy>(*raised).ttl_max, 20min);
     EXPECT_EQ(nodes.at(0).policy().ttl_max, 20min);
     EXPECT_TRUE(nodes.at(0).policy().bans.contains("mallory"));
 }
@@ -283,8 +283,8 @@ TEST(ReplicatedState, answers_whoever_waits_when_it_stops) {
     const std::size_t leader = nodes.leader();
     for (std::size_t node = 0; node < 3; ++node)
         nodes.cut_off(node);
-    std::optional<Answer<Ban>> banned;
-    nodes.at(leader).ban("mallory", {}, [&](Answer<Ban> answer) { banned = std::move(answer); });
+    std::optional<authority::Answer<lease::Ban>> banned;
+    nodes.at(leader).ban("mallory", {}, [&](authority::Answer<lease::Ban> answer) { banned = std::move(answer); });
     EXPECT_FALSE(banned);
     nodes.state(leader).stop();
     ASSERT_TRUE(banned);
@@ -293,10 +293,10 @@ TEST(ReplicatedState, answers_whoever_waits_when_it_stops) {
 
 TEST(ReplicatedState, refuses_the_file_of_a_single_node_as_that_of_a_member) {
     const auto file = std::filesystem::temp_directory_path() / ("holdfast-log-" + random_hex(8));
-    TestLocalDurable local;
+    authority::TestLocalDurable local;
     const auto open = [&](std::vector<std::string> members) {
-        return open_replicated_state({file, [](Callback<>) {}},
-                                     {.node = 0, .members = std::move(members), .local = local, .seed = 1});
+        return server::open_replicated_state({file, [](Callback<>) {}},
+                                             {.node = 0, .members = std::move(members), .local = local, .seed = 1});
     };
     ASSERT_TRUE(open({"a=localhost:1"}));
     EXPECT_TRUE(open({"a=localhost:2"})) << "a single node may move";
@@ -307,4 +307,4 @@ TEST(ReplicatedState, refuses_the_file_of_a_single_node_as_that_of_a_member) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::agreed

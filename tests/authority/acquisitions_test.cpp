@@ -7,14 +7,14 @@
 #include "support/passing_store.h"
 #include "support/seeds.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
 /// Requests that wait, and what came of them in the order in which it came.
 struct Queue {
     explicit Queue(Desk& at) : desk(at) {}
 
-    Authority::WaitTicket wait(const std::string& who, std::vector<Intent> intents, Duration how_long = 2min) {
+    Authority::WaitTicket wait(const std::string& who, std::vector<lease::Intent> intents, Duration how_long = 2min) {
         return desk.authority.acquire(Desk::request(who, std::move(intents), how_long),
                                       [this, who](AcquireAnswer answer) {
                                           if (auto* granted = std::get_if<AcquireGranted>(&answer)) {
@@ -28,7 +28,7 @@ struct Queue {
 
     Desk& desk;
     std::vector<std::string> order;
-    std::map<std::string, Token> tokens;
+    std::map<std::string, lease::Token> tokens;
     std::map<std::string, Code> refused;
 };
 
@@ -40,7 +40,7 @@ TEST(Manifest, is_granted_whole_in_the_order_it_was_asked_for) {  // G1
     EXPECT_EQ(leases[0].resource, "b");
     EXPECT_EQ(leases[1].resource, "c");
     EXPECT_EQ(leases[2].resource, "a");
-    EXPECT_EQ(leases[0].timeline, (Timeline{20s, 40s, 50s, 60s}));
+    EXPECT_EQ(leases[0].timeline, (lease::Timeline{20s, 40s, 50s, 60s}));
 }
 
 TEST(Manifest, is_refused_whole_naming_everyone_in_the_way) {
@@ -56,25 +56,26 @@ TEST(Manifest, is_refused_whole_naming_everyone_in_the_way) {
 }
 
 /// Puts somebody in a queue, as another node does.
-class Enqueue final : public Update {
+class Enqueue final : public store::Update {
  public:
-    explicit Enqueue(Waiter waiter) : waiter_(std::move(waiter)) {}
-    Effect apply(Record& record, const Neighbours&, Instant) override {
+    explicit Enqueue(lease::Waiter waiter) : waiter_(std::move(waiter)) {}
+    store::Effect apply(lease::Record& record, const lease::Neighbours&, Instant) override {
         record.waiters.push_back(waiter_);
-        return Effect::changed;
+        return store::Effect::changed;
     }
     void done(Result<void>) override {}
 
  private:
-    Waiter waiter_;
+    lease::Waiter waiter_;
 };
 
 TEST(Waiting, is_in_the_order_of_arrival_also_behind_a_node_whose_clock_is_hours_ahead) {  // T1, G6
     Desk desk;
     Queue queue{desk};
-    const Token token = desk.lock("alice", "r", 60s);
-    const Priority hours_ahead = 36'000'000'000;
-    Enqueue elsewhere({std::uint64_t{1} << 56, hours_ahead, false, Predicate::mutates, desk.now + 30s, "zoe", ""});
+    const lease::Token token = desk.lock("alice", "r", 60s);
+    const lease::Priority hours_ahead = 36'000'000'000;
+    Enqueue elsewhere(
+        {std::uint64_t{1} << 56, hours_ahead, false, lease::Predicate::mutates, desk.now + 30s, "zoe", ""});
     desk.store.update("r", elsewhere);
     queue.wait("bob", {{"r"}});
     queue.wait("carol", {{"r"}});
@@ -90,7 +91,7 @@ TEST(Waiting, is_in_the_order_of_arrival_also_behind_a_node_whose_clock_is_hours
 class FarStore final : public PassingStore {
  public:
     using PassingStore::PassingStore;
-    void update(std::string_view resource, Update& update) override {
+    void update(std::string_view resource, store::Update& update) override {
         if (reachable) return PassingStore::update(resource, update);
         ++refused;
         update.done(Error{"unavailable", "too far"});
@@ -105,7 +106,7 @@ TEST(Waiting, leaves_no_place_behind_that_others_wait_for_when_the_store_was_out
     FarStore far{desk.store};
     desk.authority.use(far);
     Queue queue{desk};
-    const Token token = desk.lock("alice", "r", 20s);
+    const lease::Token token = desk.lock("alice", "r", 20s);
     const auto ticket = queue.wait("bob", {{"r"}}, 10min);
     queue.wait("carol", {{"r"}}, 10min);
     far.reachable = false;
@@ -123,7 +124,7 @@ TEST(Waiting, leaves_no_place_behind_that_others_wait_for_when_the_store_was_out
 TEST(Waiting, ends_when_the_lease_in_the_way_is_released_or_runs_out) {
     Desk desk;
     Queue queue{desk};
-    const Token token = desk.lock("alice", "r", 30s);
+    const lease::Token token = desk.lock("alice", "r", 30s);
     queue.wait("bob", {{"r"}});
     queue.wait("carol", {{"r"}});
     EXPECT_EQ(desk.authority.waiters(), 2U);
@@ -138,7 +139,7 @@ TEST(Waiting, ends_when_the_lease_in_the_way_is_released_or_runs_out) {
 TEST(Waiting, is_served_oldest_first_and_one_at_a_time) {  // G6
     Desk desk;
     Queue queue{desk};
-    Token token = desk.lock("first", "r");
+    lease::Token token = desk.lock("first", "r");
     std::vector<std::string> expected;
     for (int i = 0; i < 50; ++i) {
         expected.push_back("w" + std::to_string(i));
@@ -172,7 +173,7 @@ TEST(Waiting, is_over_when_its_time_is_up_and_says_who_was_in_the_way) {
 }
 
 TEST(Waiting, is_no_longer_than_the_policy_allows) {
-    Policy policy;
+    lease::Policy policy;
     policy.wait_max = 5s;
     Desk desk{policy};
     Queue queue{desk};
@@ -185,7 +186,7 @@ TEST(Waiting, is_no_longer_than_the_policy_allows) {
 TEST(Waiting, of_one_who_went_away_holds_nobody_up) {
     Desk desk;
     Queue queue{desk};
-    const Token token = desk.lock("alice", "r");
+    const lease::Token token = desk.lock("alice", "r");
     const auto ticket = queue.wait("bob", {{"r"}});
     queue.wait("carol", {{"r"}});
     desk.authority.cancel(ticket);
@@ -198,9 +199,9 @@ TEST(Waiting, of_one_who_went_away_holds_nobody_up) {
 TEST(Waiting, lets_nobody_overtake_and_wakes_who_is_behind_one_that_leaves) {
     Desk desk;
     Queue queue{desk};
-    desk.ask(Desk::request("reader", {{"r", Predicate::consumes}}));
+    desk.ask(Desk::request("reader", {{"r", lease::Predicate::consumes}}));
     const auto writer = queue.wait("writer", {{"r"}});
-    queue.wait("late reader", {{"r", Predicate::consumes}});
+    queue.wait("late reader", {{"r", lease::Predicate::consumes}});
     EXPECT_TRUE(queue.order.empty()) << "the late reader must not starve the writer";
     desk.authority.cancel(writer);
     EXPECT_EQ(queue.order, std::vector<std::string>{"late reader"});
@@ -209,8 +210,8 @@ TEST(Waiting, lets_nobody_overtake_and_wakes_who_is_behind_one_that_leaves) {
 TEST(Waiting, for_several_resources_holds_none_of_them) {
     Desk desk;
     Queue queue{desk};
-    const Token a = desk.lock("alice", "a");
-    const Token b = desk.lock("bob", "b");
+    const lease::Token a = desk.lock("alice", "a");
+    const lease::Token b = desk.lock("bob", "b");
     queue.wait("carol", {{"a"}, {"b"}});
     desk.unlock("alice", "a", a);
     EXPECT_TRUE(queue.order.empty());
@@ -223,7 +224,7 @@ TEST(Waiting, is_refused_at_once_when_a_queue_is_full) {
     Desk desk;
     Queue queue{desk};
     desk.lock("alice", "r");
-    for (std::size_t i = 0; i < limits::waiters_per_record; ++i)
+    for (std::size_t i = 0; i < lease::limits::waiters_per_record; ++i)
         queue.wait("w" + std::to_string(i), {{"r"}});
     EXPECT_TRUE(queue.refused.empty());
     queue.wait("one too many", {{"q"}, {"r"}});
@@ -244,10 +245,10 @@ TEST(Waiting, is_answered_when_the_server_stops) {
 TEST(Waiting, passes_the_policy_again_when_its_turn_comes) {  // R7
     Desk desk;
     Queue queue{desk};
-    const Token token = desk.lock("alice", "r");
+    const lease::Token token = desk.lock("alice", "r");
     queue.wait("mallory", {{"r"}});
     queue.wait("carol", {{"r"}});
-    desk.authority.ban("mallory", {}, [](const Answer<Ban>&) {});
+    desk.authority.ban("mallory", {}, [](const Answer<lease::Ban>&) {});
     desk.unlock("alice", "r", token);
     EXPECT_EQ(queue.refused["mallory"], Code::banned);
     EXPECT_EQ(queue.order, std::vector<std::string>{"carol"});
@@ -259,29 +260,29 @@ class TriesTwice final : public PassingStore {
  public:
     using PassingStore::PassingStore;
 
-    void update(std::string_view resource, Update& update) override {
+    void update(std::string_view resource, store::Update& update) override {
         if (!in_vain_by) return PassingStore::update(resource, update);
         Twice twice(update, *std::exchange(in_vain_by, nullptr));
         PassingStore::update(resource, twice);
     }
 
-    const Lease* in_vain_by = nullptr;
+    const lease::Lease* in_vain_by = nullptr;
 
  private:
-    class Twice final : public Update {
+    class Twice final : public store::Update {
      public:
-        Twice(Update& update, const Lease& between) : update_(update), between_(between) {}
-        Effect apply(Record& record, const Neighbours& neighbours, Instant now) override {
+        Twice(store::Update& update, const lease::Lease& between) : update_(update), between_(between) {}
+        store::Effect apply(lease::Record& record, const lease::Neighbours& neighbours, Instant now) override {
             update_.apply(record, neighbours, now);
             record.leases = {between_};
             update_.apply(record, neighbours, now);
-            return Effect::changed;
+            return store::Effect::changed;
         }
         void done(Result<void> outcome) override { update_.done(std::move(outcome)); }
 
      private:
-        Update& update_;
-        const Lease& between_;
+        store::Update& update_;
+        const lease::Lease& between_;
     };
 };
 
@@ -290,9 +291,9 @@ TEST(Waiting, goes_on_in_the_queue_when_the_store_has_granted_it_in_vain) {
     TriesTwice store(desk.store);
     desk.authority.use(store);
     Queue queue(desk);
-    const Token token = desk.lock("alice", "r", 1s);
+    const lease::Token token = desk.lock("alice", "r", 1s);
     queue.wait("bob", {{"r"}});
-    Lease between;
+    lease::Lease between;
     between.holder = "carol";
     between.token = token + 10;
     between.ttl = 10s;
@@ -314,9 +315,9 @@ TEST(Waiting, serves_everyone_in_the_end_whatever_the_manifests) {
         int granted = 0;
         int asked = 0;
         for (; asked < 200; ++asked) {
-            std::vector<Intent> intents;
+            std::vector<lease::Intent> intents;
             for (std::uint64_t i = 0; i <= random.below(4); ++i)
-                intents.push_back({"r" + std::to_string(random.below(8)), all_predicates[random.below(6)]});
+                intents.push_back({"r" + std::to_string(random.below(8)), lease::all_predicates[random.below(6)]});
             AcquireRequest request = Desk::request("h" + std::to_string(asked), *checked_manifest(intents), 5min);
             request.ttl = Duration{1s};
             desk.authority.acquire(std::move(request), [&](const AcquireAnswer& answer) {
@@ -359,22 +360,22 @@ TEST(Sessions, of_requests_with_a_key_are_the_key) {
 TEST(Sessions, of_agents_are_their_epochs) {
     Desk desk;
     desk.agent("a", 1);
-    const auto ask = [&](Predicate predicate, std::optional<std::uint64_t> epoch, std::string key) {
+    const auto ask = [&](lease::Predicate predicate, std::optional<std::uint64_t> epoch, std::string key) {
         AcquireRequest asked = Desk::request("a", {{"r", predicate}});
         asked.epoch = epoch;
         asked.idempotency_key = std::move(key);
         const auto answer = desk.ask(std::move(asked));
         return std::holds_alternative<AcquireGranted>(*answer);
     };
-    EXPECT_TRUE(ask(Predicate::consumes, {}, "k1"));
-    EXPECT_TRUE(ask(Predicate::mutates, 1, "k2")) << "an upgrade is not in its own way";
-    EXPECT_FALSE(ask(Predicate::mutates, 2, "k3")) << "the former life may still be there";
+    EXPECT_TRUE(ask(lease::Predicate::consumes, {}, "k1"));
+    EXPECT_TRUE(ask(lease::Predicate::mutates, 1, "k2")) << "an upgrade is not in its own way";
+    EXPECT_FALSE(ask(lease::Predicate::mutates, 2, "k3")) << "the former life may still be there";
 }
 
 TEST(Sessions, keep_the_parts_of_one_request_out_of_each_others_way) {
     Desk desk;
-    const std::vector<Intent> intents{
-        {"FILE:/src/**"}, {"FILE:/src/main.c"}, {"r", Predicate::mutates}, {"r", Predicate::consumes}};
+    const std::vector<lease::Intent> intents{
+        {"FILE:/src/**"}, {"FILE:/src/main.c"}, {"r", lease::Predicate::mutates}, {"r", lease::Predicate::consumes}};
     const auto first = desk.ask(Desk::request("alice", intents));
     ASSERT_TRUE(std::holds_alternative<AcquireGranted>(*first));
     EXPECT_EQ(code_of(*desk.ask(Desk::request("alice", intents))), Code::busy);
@@ -389,7 +390,7 @@ TEST(Sessions, keep_the_parts_of_one_request_out_of_each_others_way) {
 
 TEST(Sessions, keep_the_place_of_a_request_that_comes_again_through_another_node) {  // G6
     Desk desk;
-    const Token token = desk.lock("holder", "r");
+    const lease::Token token = desk.lock("holder", "r");
     ASSERT_TRUE(desk.queue_elsewhere("alice", "s"));
     std::vector<std::string> served;
     const auto wait = [&](const std::string& holder, const std::string& session) {
@@ -407,7 +408,7 @@ TEST(Sessions, keep_the_place_of_a_request_that_comes_again_through_another_node
 
 TEST(Sessions, do_not_let_a_second_request_of_one_session_past_others_that_wait) {  // G6
     Desk desk;
-    const Token token = desk.lock("holder", "r");
+    const lease::Token token = desk.lock("holder", "r");
     std::vector<std::string> served;
     const auto wait = [&](const std::string& name, const std::string& holder) {
         AcquireRequest asked = Desk::request(holder, {{"r"}}, 60s);
@@ -426,7 +427,7 @@ TEST(Sessions, do_not_let_a_second_request_of_one_session_past_others_that_wait)
 
 TEST(Sessions, set_requests_that_wait_under_one_name_in_one_queue) {
     Desk desk;
-    const Token token = desk.lock("billing", "r");
+    const lease::Token token = desk.lock("billing", "r");
     std::vector<int> served;
     for (int i = 0; i < 2; ++i)
         desk.authority.acquire(Desk::request("billing", {{"r"}}, 60s), [&served, i](const AcquireAnswer& answer) {
@@ -439,7 +440,7 @@ TEST(Sessions, set_requests_that_wait_under_one_name_in_one_queue) {
 TEST(Acquisitions, serve_thousands_whose_turn_comes_at_once_in_several_turns) {
     constexpr int count = 3000;
     Desk desk;
-    const Token token = desk.lock("bob", "FILE:/d/**");
+    const lease::Token token = desk.lock("bob", "FILE:/d/**");
     int granted = 0;
     for (int i = 0; i < count; ++i)
         desk.authority.acquire(
@@ -474,4 +475,4 @@ TEST(Acquisitions, end_thousands_of_waits_in_several_turns) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

@@ -2,7 +2,7 @@
 
 #include "authority/desk.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
 using Waited = std::shared_ptr<std::optional<AcquireAnswer>>;
@@ -16,15 +16,16 @@ class AgentsDesk : public ::testing::Test {
         desk.agent("young", 300);
     }
 
-    Waited wait(const std::string& holder, std::vector<Intent> intents, std::optional<std::uint64_t> epoch = {}) {
+    Waited wait(const std::string& holder, std::vector<lease::Intent> intents,
+                std::optional<std::uint64_t> epoch = {}) {
         auto got = std::make_shared<std::optional<AcquireAnswer>>();
         AcquireRequest asked = Desk::request(holder, std::move(intents), 60s);
         asked.epoch = epoch;
         desk.authority.acquire(std::move(asked), [got](AcquireAnswer answer) { *got = std::move(answer); });
         return got;
     }
-    Token lock_as(const std::string& holder, const std::string& resource, std::optional<std::uint64_t> epoch = {},
-                  const std::string& session = "") {
+    lease::Token lock_as(const std::string& holder, const std::string& resource,
+                         std::optional<std::uint64_t> epoch = {}, const std::string& session = "") {
         AcquireRequest asked = Desk::request(holder, {{resource}});
         asked.epoch = epoch;
         asked.session = session;
@@ -42,7 +43,7 @@ class AgentsDesk : public ::testing::Test {
 };
 
 TEST_F(AgentsDesk, tells_the_younger_to_die_and_lets_the_older_wait) {  // G5
-    const Token token = desk.lock("middle", "r");
+    const lease::Token token = desk.lock("middle", "r");
     EXPECT_EQ(code(wait("young", {{"r"}})), Code::die);
     const Waited older = wait("old", {{"r"}});
     EXPECT_FALSE(*older);
@@ -83,7 +84,7 @@ TEST_F(AgentsDesk, gives_those_who_die_together_different_delays) {
 }
 
 TEST_F(AgentsDesk, serves_waiting_agents_oldest_first_whenever_they_came) {  // G6
-    const Token token = desk.lock("young", "r");
+    const lease::Token token = desk.lock("young", "r");
     const Waited second = wait("middle", {{"r"}});
     const Waited first = wait("old", {{"r"}});
     desk.unlock("young", "r", token);
@@ -129,7 +130,7 @@ TEST_F(AgentsDesk, never_lets_a_holder_wait_behind_one_that_waits_for_it) {
 }
 
 TEST_F(AgentsDesk, lets_plain_holders_wait_for_agents_and_agents_for_plain_holders) {
-    const Token token = desk.lock("old", "r");
+    const lease::Token token = desk.lock("old", "r");
     const Waited plain = wait("plain", {{"r"}});
     EXPECT_FALSE(*plain);
     desk.unlock("old", "r", token);
@@ -155,7 +156,7 @@ TEST_F(AgentsDesk, tells_who_waits_and_for_whom) {
 
 TEST_F(AgentsDesk, tells_of_as_many_waiting_requests_as_one_manifest_has_intents) {
     desk.lock("young", "r");
-    std::vector<Intent> many{{"r"}};
+    std::vector<lease::Intent> many{{"r"}};
     for (int i = 1; i < 100; ++i)
         many.push_back({"other" + std::to_string(i)});
     for (int i = 0; i < 5; ++i)
@@ -168,7 +169,7 @@ TEST_F(AgentsDesk, tells_of_as_many_waiting_requests_as_one_manifest_has_intents
 
 TEST_F(AgentsDesk, keeps_the_priority_fixed_while_anything_is_pending) {  // G5
     EXPECT_TRUE(desk.agent("middle", 250)) << "nothing is pending";
-    const Token token = desk.lock("middle", "r");
+    const lease::Token token = desk.lock("middle", "r");
     EXPECT_FALSE(desk.agent("middle", 200));
     EXPECT_TRUE(desk.agent("middle", 250)) << "the same one is no change";
     const Waited waits = wait("old", {{"r"}});
@@ -198,7 +199,7 @@ TEST_F(AgentsDesk, refuses_an_older_life_and_ends_its_waiting) {
 }
 
 TEST_F(AgentsDesk, reserves_what_a_restarting_agent_had_and_gives_it_to_its_next_life_only) {  // R5
-    const Token token = lock_as("middle", "r", 1, "first life");
+    const lease::Token token = lock_as("middle", "r", 1, "first life");
     EXPECT_EQ(std::get<std::size_t>(desk.restarting("middle", 1)), 1U);
     EXPECT_EQ(code(wait("middle", {{"r"}}, 1)), Code::agent_restarting);
     desk.pass(60s + 14'999ms);
@@ -208,7 +209,7 @@ TEST_F(AgentsDesk, reserves_what_a_restarting_agent_had_and_gives_it_to_its_next
         left = std::get<std::vector<VerifyAnswer>>(std::move(answer));
     });
     ASSERT_EQ(left.size(), 1U);
-    EXPECT_EQ(left[0].verified.state, LeaseState::grace);
+    EXPECT_EQ(left[0].verified.state, lease::LeaseState::grace);
     EXPECT_EQ(left[0].verified.reserved_for, Duration{1ms});
     EXPECT_GT(lock_as("middle", "r", 2, "second life"), token);
 }
@@ -247,7 +248,7 @@ TEST_F(AgentsDesk, makes_a_registration_durable_before_it_answers) {
     desk.durable.hold = true;
     EXPECT_FALSE(desk.agent("new", 5));
     desk.durable.answer_one();
-    EXPECT_EQ(desk.durable.agents.at("new"), (SavedAgent{"new", 5, 1, false}));
+    EXPECT_EQ(desk.durable.agents.at("new"), (store::SavedAgent{"new", 5, 1, false}));
 }
 
 TEST_F(AgentsDesk, changes_nothing_when_the_disk_refuses) {
@@ -292,7 +293,7 @@ TEST_F(AgentsDesk, takes_in_the_lives_that_other_nodes_have_seen) {  // G5
 }
 
 TEST_F(AgentsDesk, leaves_a_waiting_request_its_priority_whatever_other_nodes_make_of_its_agent) {  // G5
-    const Token token = desk.lock("young", "r");
+    const lease::Token token = desk.lock("young", "r");
     const Waited older = wait("old", {{"r"}});
     const Waited younger = wait("middle", {{"r"}});
     desk.authority.take_agent({"old", 900, 1, false});
@@ -346,7 +347,7 @@ TEST_F(AgentsDesk, takes_in_all_agents_there_are_in_place_of_those_it_knew) {
 TEST_F(AgentsDesk, says_when_a_quota_cut_the_ttl) {  // R6
     PolicyChange change;
     change.hold_max = Duration{5s};
-    desk.authority.change_policy(change, [](const Answer<Policy>&) {});
+    desk.authority.change_policy(change, [](const Answer<lease::Policy>&) {});
     const auto answer = desk.ask(Desk::request("a", {{"r"}}));
     const auto& cut = std::get<AcquireGranted>(*answer).ttl_cut;
     ASSERT_TRUE(cut);
@@ -359,7 +360,7 @@ TEST_F(AgentsDesk, forgets_only_agents_that_neither_hold_nor_wait) {
     const auto forget = [&](const std::string& id) {
         desk.authority.forget_agent(id, [&](Answer<bool> answer) { told = std::move(answer); });
     };
-    const Token token = desk.lock("old", "r");
+    const lease::Token token = desk.lock("old", "r");
     forget("old");
     EXPECT_EQ(std::get<Refused>(*told).code, Code::agent_busy);
     desk.unlock("old", "r", token);
@@ -382,19 +383,19 @@ TEST_F(AgentsDesk, lists_agents_page_by_page) {
 }
 
 TEST_F(AgentsDesk, lets_agents_unseen_for_long_make_room_and_refuses_when_none_are) {
-    for (std::size_t i = desk.durable.agents.size(); i < limits::agents; ++i)
+    for (std::size_t i = desk.durable.agents.size(); i < lease::limits::agents; ++i)
         desk.agent("crowd" + std::to_string(i), 1);
     EXPECT_FALSE(desk.agent("one too many", 1));
     desk.pass(1h);
     EXPECT_TRUE(desk.agent("one too many", 1));
-    EXPECT_EQ(desk.durable.agents.size(), limits::agents);
+    EXPECT_EQ(desk.durable.agents.size(), lease::limits::agents);
 }
 
 TEST_F(AgentsDesk, limits_how_many_leases_a_holder_has) {  // R6
     PolicyChange change;
     change.leases_per_holder_max = 2;
-    desk.authority.change_policy(change, [](const Answer<Policy>&) {});
-    const Token token = desk.lock("a", "1");
+    desk.authority.change_policy(change, [](const Answer<lease::Policy>&) {});
+    const lease::Token token = desk.lock("a", "1");
     EXPECT_EQ(code(wait("a", {{"2"}, {"3"}})), Code::over_quota);
     EXPECT_NE(desk.lock("a", "2"), 0U);
     EXPECT_EQ(desk.lock("a", "3"), 0U);
@@ -412,7 +413,7 @@ TEST_F(AgentsDesk, grants_one_of_a_hundred_that_ask_at_once) {
 }
 
 TEST_F(AgentsDesk, grants_trees_and_what_lies_in_them_by_the_same_predicates) {
-    const Token file = desk.lock("a", "FILE:/src/net/http.cpp");
+    const lease::Token file = desk.lock("a", "FILE:/src/net/http.cpp");
     const auto busy = desk.ask(Desk::request("b", {{"FILE:/src/**"}}));
     ASSERT_TRUE(std::holds_alternative<AcquireBusy>(*busy));
     EXPECT_EQ(std::get<AcquireBusy>(*busy).conflicts[0].resource, "FILE:/src/net/http.cpp");
@@ -428,4 +429,4 @@ TEST_F(AgentsDesk, grants_trees_and_what_lies_in_them_by_the_same_predicates) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

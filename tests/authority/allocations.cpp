@@ -22,10 +22,10 @@ void operator delete(void* memory, std::size_t) noexcept {
     std::free(memory);
 }
 
-namespace holdfast {
+namespace holdfast::authority {
 
 std::size_t allocations() {
     return count;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::authority

@@ -2,10 +2,10 @@
 
 #include <cstddef>
 
-namespace holdfast {
+namespace holdfast::authority {
 
 /// How often anything in this program has allocated memory, whoever did: allocations.cpp has the program's own operator
 /// new.
 std::size_t allocations();
 
-}  // namespace holdfast
+}  // namespace holdfast::authority

@@ -6,7 +6,7 @@
 #include "authority/desk.h"
 #include "authority/store_call.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
 std::vector<RenewAnswer> renew_all(Desk& desk, const std::string& holder) {
@@ -29,13 +29,13 @@ TEST(Authority, grants_one_of_a_hundred_who_ask_for_the_same) {
 
 TEST(Authority, gives_tokens_that_only_rise) {  // G3
     Desk desk;
-    Token last = 0;
+    lease::Token last = 0;
     for (int i = 0; i < 100; ++i) {
         const std::string resource = "r" + std::to_string(i % 7);
         AcquireRequest asked = Desk::request("h", {{resource}});
         asked.session = "one";
         const auto answer = desk.ask(std::move(asked));
-        const Token token = std::get<AcquireGranted>(*answer).leases[0].lease.token;
+        const lease::Token token = std::get<AcquireGranted>(*answer).leases[0].lease.token;
         EXPECT_GT(token, last);
         last = token;
     }
@@ -46,7 +46,7 @@ TEST(Authority, grants_nothing_before_its_tokens_are_durable) {  // G3
     durable.hold = true;
     Authority authority(
         {.durable = durable, .policy = {}, .tokens_issued = 500, .wall_ms = 100, .recovering_until = {}});
-    MemoryStore store{authority.listener(), {}};
+    store::memory::MemoryStore store{authority.listener(), {}};
     authority.use(store);
     authority.advance(Instant{1s});
     std::optional<AcquireAnswer> answer;
@@ -64,7 +64,7 @@ TEST(Authority, asks_a_failing_disk_again_but_not_with_every_request) {  // G3
     TestDurable durable;
     durable.outcome = Error{"storage_failed", "disk full"};
     Authority authority({.durable = durable, .policy = {}, .tokens_issued = 0, .wall_ms = 100, .recovering_until = {}});
-    MemoryStore store{authority.listener(), {}};
+    store::memory::MemoryStore store{authority.listener(), {}};
     authority.use(store);
     authority.advance(Instant{10s});
     EXPECT_NE(std::exchange(durable.reserved, 0), 0U);
@@ -93,8 +93,8 @@ TEST(Authority, grants_nothing_while_it_recovers_and_says_for_how_long) {  // S1
 
 TEST(Authority, renews_many_with_an_answer_each) {  // R1
     Desk desk;
-    const Token mine = desk.lock("alice", "a");
-    const Token other = desk.lock("bob", "b");
+    const lease::Token mine = desk.lock("alice", "a");
+    const lease::Token other = desk.lock("bob", "b");
     desk.pass(10s);
     std::vector<RenewAnswer> told;
     desk.authority.renew({{}, "alice", {}, {{{"a", mine}, {}}, {{"b", other}, {}}, {{"c", 3}, {}}}, {}, {}},
@@ -110,8 +110,8 @@ TEST(Authority, renews_all_of_a_holder_in_one_go) {
     for (int i = 0; i < 20; ++i)
         desk.lock("alice", "a" + std::to_string(i));
     desk.lock("bob", "b");
-    desk.ask(Desk::request("alice", {{"shared", Predicate::consumes}}));
-    desk.ask(Desk::request("bob", {{"shared", Predicate::consumes}}));
+    desk.ask(Desk::request("alice", {{"shared", lease::Predicate::consumes}}));
+    desk.ask(Desk::request("bob", {{"shared", lease::Predicate::consumes}}));
     desk.pass(59s);
     EXPECT_EQ(renew_all(desk, "alice").size(), 21U);
     desk.pass(1s);
@@ -129,7 +129,7 @@ TEST(Authority, tells_the_truth_about_a_holders_leases) {  // R3
     });
     ASSERT_EQ(told.size(), 2U);
     for (const VerifyAnswer& answer : told)
-        EXPECT_EQ(answer.verified.state, LeaseState::active);
+        EXPECT_EQ(answer.verified.state, lease::LeaseState::active);
 }
 
 TEST(Authority, publishes_what_happens_to_a_lease) {
@@ -138,33 +138,33 @@ TEST(Authority, publishes_what_happens_to_a_lease) {
     desk.authority.events().subscribe([&](const Event& event) {
         heard.push_back(std::string(to_string(event.kind)) + " " + event.resource + "#" + std::to_string(event.token));
     });
-    const Token a = desk.lock("alice", "a");
+    const lease::Token a = desk.lock("alice", "a");
     renew_all(desk, "alice");
     desk.unlock("alice", "a", a);
     desk.lock("alice", "b", 10s);
     desk.pass(10s);
-    const Token c = desk.lock("alice", "c");
-    desk.authority.revoke({"c", c}, [](const Answer<Lease>&) {});
+    const lease::Token c = desk.lock("alice", "c");
+    desk.authority.revoke({"c", c}, [](const Answer<lease::Lease>&) {});
     EXPECT_EQ(heard, (std::vector<std::string>{"granted a#1001", "renewed a#1001", "released a#1001", "granted b#1002",
                                                "expired b#1002", "granted c#1003", "revoked c#1003"}));
 }
 
 TEST(Authority, bars_and_revokes_and_bans) {  // R7
     Desk desk;
-    const Token a = desk.lock("alice", "a");
+    const lease::Token a = desk.lock("alice", "a");
     bool barred = false;
     desk.authority.bar({"a", a}, [&](const Answer<HeldLease>& answer) {
         barred = std::holds_alternative<HeldLease>(answer) && !std::get<HeldLease>(answer).lease.renewable;
     });
     EXPECT_TRUE(barred);
     EXPECT_EQ(std::get<Refused>(renew_all(desk, "alice")[0].result).code, Code::renewal_barred);
-    desk.authority.ban("alice", {"mischief", 0}, [](const Answer<Ban>&) {});
+    desk.authority.ban("alice", {"mischief", 0}, [](const Answer<lease::Ban>&) {});
     EXPECT_EQ(code_of(*desk.ask(Desk::request("alice", {{"b"}}))), Code::banned);
     EXPECT_EQ(std::get<Refused>(renew_all(desk, "alice")[0].result).code, Code::banned);
     ASSERT_TRUE(desk.durable.saved);
     EXPECT_TRUE(desk.durable.saved->bans.contains("alice"));
     std::optional<bool> was_banned;
-    desk.authority.ban("alice", {"too many builds", 0}, [](const Answer<Ban>&) {});
+    desk.authority.ban("alice", {"too many builds", 0}, [](const Answer<lease::Ban>&) {});
     const Refused told = std::get<Refused>(*desk.ask(Desk::request("alice", {{"b"}})));
     EXPECT_NE(told.detail.find("too many builds"), std::string::npos) << "the reason reaches the banned";
     const Refused renewal = std::get<Refused>(renew_all(desk, "alice")[0].result);
@@ -189,12 +189,12 @@ TEST(Authority, tells_the_same_time_of_a_grant_in_every_answer) {
     Desk desk;
     desk.at(Instant{1000s + 123'456'789ns});
     const auto granted = std::get<AcquireGranted>(*desk.ask(Desk::request("alice", {{"r"}})));
-    const Lease& lease = granted.leases.at(0).lease;
+    const lease::Lease& lease = granted.leases.at(0).lease;
     std::vector<Instant> told{lease.acquired_at};
     desk.pass(1'234'567ns);
     told.push_back(desk.verify("r", lease.token).verified.lease.value().acquired_at);
-    desk.authority.list({}, [&](const Answer<ListPage>& page) {
-        told.push_back(std::get<ListPage>(page).leases.at(0).lease.acquired_at);
+    desk.authority.list({}, [&](const Answer<store::ListPage>& page) {
+        told.push_back(std::get<store::ListPage>(page).leases.at(0).lease.acquired_at);
     });
     RenewRequest renewal;
     renewal.holder = "alice";
@@ -207,9 +207,9 @@ TEST(Authority, tells_the_same_time_of_a_grant_in_every_answer) {
 
 TEST(Authority, verifies_as_many_leases_at_a_time_as_an_answer_has_room_for) {
     Desk desk;
-    std::vector<LeaseName> names;
+    std::vector<lease::LeaseName> names;
     for (int i = 0; i < 100; ++i) {
-        AcquireRequest asked = Desk::request("reader" + std::to_string(i), {{"r", Predicate::consumes}});
+        AcquireRequest asked = Desk::request("reader" + std::to_string(i), {{"r", lease::Predicate::consumes}});
         asked.reason = std::string(1000, 'x');
         const auto answer = desk.ask(std::move(asked));
         names.push_back({"r", std::get<AcquireGranted>(*answer).leases.at(0).lease.token});
@@ -229,10 +229,11 @@ TEST(Authority, keeps_the_old_pattern_if_the_new_one_does_not_compile) {
     Desk desk;
     PolicyChange change;
     change.name_pattern = "ok.*";
-    desk.authority.change_policy(change, [](const Answer<Policy>&) {});
+    desk.authority.change_policy(change, [](const Answer<lease::Policy>&) {});
     change.name_pattern = "(broken";
     std::optional<Code> code;
-    desk.authority.change_policy(change, [&](const Answer<Policy>& answer) { code = std::get<Refused>(answer).code; });
+    desk.authority.change_policy(change,
+                                 [&](const Answer<lease::Policy>& answer) { code = std::get<Refused>(answer).code; });
     EXPECT_EQ(code, Code::invalid_policy);
     EXPECT_EQ(desk.authority.policy().name_pattern.text(), "ok.*");
     EXPECT_EQ(desk.lock("alice", "no"), 0U);
@@ -240,4 +241,4 @@ TEST(Authority, keeps_the_old_pattern_if_the_new_one_does_not_compile) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

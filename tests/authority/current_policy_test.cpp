@@ -4,11 +4,11 @@
 
 #include "authority/desk.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
 CurrentPolicy::Edit set_max(Duration ttl_max) {
-    return [ttl_max](Policy& policy) -> Result<void> {
+    return [ttl_max](lease::Policy& policy) -> Result<void> {
         policy.ttl_max = ttl_max;
         return {};
     };
@@ -19,7 +19,7 @@ TEST(CurrentPolicy, puts_a_change_in_force_only_once_it_is_durable) {  // R7
     durable.hold = true;
     CurrentPolicy book{durable, {}};
     bool answered = false;
-    book.change({}, set_max(2min), [&](const Answer<Policy>&) { answered = true; });
+    book.change({}, set_max(2min), [&](const Answer<lease::Policy>&) { answered = true; });
     EXPECT_EQ(book.policy().ttl_max, 5min);
     EXPECT_FALSE(answered);
     durable.answer_one();
@@ -32,7 +32,7 @@ TEST(CurrentPolicy, keeps_the_old_policy_if_the_disk_refuses) {
     durable.outcome = Error{"storage_failed", "disk full"};
     CurrentPolicy book{durable, {}};
     std::optional<Code> code;
-    book.change({}, set_max(2min), [&](const Answer<Policy>& answer) { code = std::get<Refused>(answer).code; });
+    book.change({}, set_max(2min), [&](const Answer<lease::Policy>& answer) { code = std::get<Refused>(answer).code; });
     EXPECT_EQ(code, Code::storage_failed);
     EXPECT_EQ(book.policy().ttl_max, 5min);
 }
@@ -41,7 +41,7 @@ TEST(CurrentPolicy, refuses_nonsense_without_touching_the_disk) {
     TestDurable durable;
     CurrentPolicy book{durable, {}};
     std::optional<Code> code;
-    book.change({}, set_max(1ms), [&](const Answer<Policy>& answer) { code = std::get<Refused>(answer).code; });
+    book.change({}, set_max(1ms), [&](const Answer<lease::Policy>& answer) { code = std::get<Refused>(answer).code; });
     EXPECT_EQ(code, Code::invalid_policy);
     EXPECT_FALSE(durable.saved);
 }
@@ -50,11 +50,11 @@ TEST(CurrentPolicy, builds_each_change_on_what_the_one_before_came_to) {
     TestDurable durable;
     durable.hold = true;
     CurrentPolicy book{durable, {}};
-    const auto ignore = [](const Answer<Policy>&) {};
+    const auto ignore = [](const Answer<lease::Policy>&) {};
     book.change({}, set_max(2min), ignore);
     book.change(
         {},
-        [](Policy& policy) -> Result<void> {
+        [](lease::Policy& policy) -> Result<void> {
             policy.wait_max = 7s;
             return {};
         },
@@ -71,9 +71,10 @@ TEST(CurrentPolicy, makes_a_change_anew_from_what_another_node_made_of_the_polic
     TestDurable durable;
     durable.hold = true;
     CurrentPolicy book{durable, {}};
-    std::optional<Policy> answered;
-    book.change({}, set_max(2min), [&](const Answer<Policy>& answer) { answered = std::get<Policy>(answer); });
-    Policy newer;
+    std::optional<lease::Policy> answered;
+    book.change({}, set_max(2min),
+                [&](const Answer<lease::Policy>& answer) { answered = std::get<lease::Policy>(answer); });
+    lease::Policy newer;
     newer.wait_max = 7s;
     book.take(newer);
     durable.outcome = Error{"conflict", "changed meanwhile"};
@@ -93,8 +94,8 @@ TEST(CurrentPolicy, does_not_go_back_to_its_own_change_when_a_newer_one_was_take
     TestDurable durable;
     durable.hold = true;
     CurrentPolicy book{durable, {}};
-    book.change({}, set_max(2min), [](const Answer<Policy>&) {});
-    Policy newest;
+    book.change({}, set_max(2min), [](const Answer<lease::Policy>&) {});
+    lease::Policy newest;
     newest.ttl_max = 3min;
     book.take(newest);
     durable.answer_one();
@@ -106,9 +107,9 @@ TEST(CurrentPolicy, gives_up_when_others_are_always_faster) {
     durable.outcome = Error{"conflict", "changed meanwhile"};
     CurrentPolicy book{durable, {}};
     std::optional<Code> code;
-    book.change({}, set_max(2min), [&](const Answer<Policy>& answer) { code = std::get<Refused>(answer).code; });
+    book.change({}, set_max(2min), [&](const Answer<lease::Policy>& answer) { code = std::get<Refused>(answer).code; });
     EXPECT_EQ(code, Code::unavailable);
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

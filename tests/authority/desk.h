@@ -11,7 +11,7 @@
 #include "authority/store_call.h"
 #include "store/memory/memory_store.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 
 /// Answers at once, or when the test says so.
 class HeldAnswers {
@@ -37,9 +37,9 @@ class HeldAnswers {
 };
 
 /// A server's own disk, for tests.
-class TestLocalDurable final : public LocalDurable, public HeldAnswers {
+class TestLocalDurable final : public store::LocalDurable, public HeldAnswers {
  public:
-    void reserve_tokens(Token, Callback<Result<void>> done) override { finish(std::move(done)); }
+    void reserve_tokens(lease::Token, Callback<Result<void>> done) override { finish(std::move(done)); }
     void save_ttl_max(Duration ttl_max, Callback<Result<void>> done) override {
         saved = ttl_max;
         finish(std::move(done));
@@ -49,17 +49,17 @@ class TestLocalDurable final : public LocalDurable, public HeldAnswers {
 };
 
 /// Durable state for tests.
-class TestDurable final : public Durable, public HeldAnswers {
+class TestDurable final : public store::Durable, public HeldAnswers {
  public:
-    void reserve_tokens(Token ceiling, Callback<Result<void>> done) override {
+    void reserve_tokens(lease::Token ceiling, Callback<Result<void>> done) override {
         reserved = ceiling;
         finish(std::move(done));
     }
-    void save_policy(const Policy& policy, Callback<Result<void>> done) override {
+    void save_policy(const lease::Policy& policy, Callback<Result<void>> done) override {
         saved = policy;
         finish(std::move(done));
     }
-    void save_agent(const SavedAgent& agent, Callback<Result<void>> done) override {
+    void save_agent(const store::SavedAgent& agent, Callback<Result<void>> done) override {
         agents[agent.id] = agent;
         finish(std::move(done));
     }
@@ -68,14 +68,14 @@ class TestDurable final : public Durable, public HeldAnswers {
         finish(std::move(done));
     }
 
-    Token reserved = 0;
-    std::optional<Policy> saved;
-    std::map<std::string, SavedAgent> agents;
+    lease::Token reserved = 0;
+    std::optional<lease::Policy> saved;
+    std::map<std::string, store::SavedAgent> agents;
 };
 
 /// An authority on a memory store, with time in the test's hand.
 struct Desk {
-    explicit Desk(Policy policy = {}, Instant recovering_until = Instant{})
+    explicit Desk(lease::Policy policy = {}, Instant recovering_until = Instant{})
         : authority({.durable = durable,
                      .policy = std::move(policy),
                      .tokens_issued = 0,
@@ -94,7 +94,7 @@ struct Desk {
     }
     void pass(Duration duration) { at(now + duration); }
 
-    static AcquireRequest request(std::string holder, std::vector<Intent> intents, Duration wait = {}) {
+    static AcquireRequest request(std::string holder, std::vector<lease::Intent> intents, Duration wait = {}) {
         AcquireRequest made;
         made.holder = std::move(holder);
         made.intents = std::move(intents);
@@ -109,14 +109,14 @@ struct Desk {
         return got;
     }
     /// The token of a plain lock, or 0.
-    Token lock(const std::string& holder, const std::string& resource, Duration ttl = 60s) {
+    lease::Token lock(const std::string& holder, const std::string& resource, Duration ttl = 60s) {
         AcquireRequest asked = request(holder, {{resource}});
         asked.ttl = ttl;
         const auto answer = ask(std::move(asked));
         const auto* granted = std::get_if<AcquireGranted>(&*answer);
         return granted != nullptr ? granted->leases[0].lease.token : 0;
     }
-    bool unlock(const std::string& holder, const std::string& resource, Token token) {
+    bool unlock(const std::string& holder, const std::string& resource, lease::Token token) {
         bool released = false;
         authority.release({{}, {resource, token}, holder}, [&](Answer<ReleaseAnswer> answer) {
             const auto* told = std::get_if<ReleaseAnswer>(&answer);
@@ -129,19 +129,19 @@ struct Desk {
         bool queued = false;
         apply_rule(
             store, "r",
-            [&](Record& record, Instant here) {
-                Claim claim;
+            [&](lease::Record& record, Instant here) {
+                lease::Claim claim;
                 claim.holder = holder;
                 claim.session = session;
                 claim.priority = 1;
                 claim.request = std::uint64_t{1} << 50;  // no request of this node
-                return Ruling{!enqueue(record, claim, here + 1h), Effect::changed};
+                return Ruling{!lease::enqueue(record, claim, here + 1h), store::Effect::changed};
             },
             [&](const Result<bool>& done) { queued = done && *done; });
         return queued;
     }
     /// Registers an agent. Nothing if it was refused.
-    std::optional<Agent> agent(const std::string& id, std::optional<Priority> priority = {},
+    std::optional<Agent> agent(const std::string& id, std::optional<lease::Priority> priority = {},
                                std::optional<std::uint64_t> epoch = {}) {
         const auto got = std::make_shared<std::optional<Agent>>();  // the answer may come later than this returns
         authority.put_agent({{}, id, priority, epoch}, [got](Answer<AgentAnswer> answer) {
@@ -160,7 +160,7 @@ struct Desk {
         });
         return got;
     }
-    VerifyAnswer verify(const std::string& resource, Token token) {
+    VerifyAnswer verify(const std::string& resource, lease::Token token) {
         VerifyAnswer told;
         authority.verify({{resource, token}}, [&](Answer<std::vector<VerifyAnswer>> answer) {
             told = std::get<std::vector<VerifyAnswer>>(std::move(answer)).at(0);
@@ -170,7 +170,7 @@ struct Desk {
 
     TestDurable durable;
     Authority authority;
-    MemoryStore store;
+    store::memory::MemoryStore store;
     Instant now;
 };
 
@@ -179,4 +179,4 @@ inline Code code_of(const AcquireAnswer& answer) {
     return std::get<Refused>(answer).code;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

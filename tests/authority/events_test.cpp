@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
-Lease lease_of(Token token) {
-    Lease lease;
+lease::Lease lease_of(lease::Token token) {
+    lease::Lease lease;
     lease.token = token;
     lease.holder = "alice";
     return lease;
@@ -14,19 +14,19 @@ Lease lease_of(Token token) {
 
 TEST(Events, reach_every_listener_in_order_until_it_leaves) {
     Events events;
-    std::vector<Token> heard;
+    std::vector<lease::Token> heard;
     events.publish(EventKind::granted, "r", lease_of(1), Instant{});
     const auto subscription = events.subscribe([&](const Event& event) { heard.push_back(event.token); });
     events.publish(EventKind::granted, "r", lease_of(2), Instant{});
     events.publish(EventKind::released, "r", lease_of(3), Instant{});
     events.unsubscribe(subscription);
     events.publish(EventKind::granted, "r", lease_of(4), Instant{});
-    EXPECT_EQ(heard, (std::vector<Token>{2, 3}));
+    EXPECT_EQ(heard, (std::vector<lease::Token>{2, 3}));
 }
 
 TEST(Events, are_kept_for_those_who_come_back_but_only_so_many) {
     Events events{Events::Teller::authority, 4};
-    for (Token token = 1; token <= 6; ++token)
+    for (lease::Token token = 1; token <= 6; ++token)
         events.publish(EventKind::granted, "r", lease_of(token), Instant{});
     EXPECT_TRUE(events.keeps_all_after(6));
     EXPECT_TRUE(events.keeps_all_after(2));
@@ -50,4 +50,4 @@ TEST(Events, do_not_keep_renewals_which_would_push_out_the_rest) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

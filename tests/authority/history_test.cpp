@@ -9,7 +9,7 @@
 #include "authority/desk.h"
 #include "authority/slow_model.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
 enum class Do : std::uint8_t {
@@ -48,7 +48,7 @@ std::ostream& operator<<(std::ostream& out, const Step& step) {
     out << names[static_cast<int>(step.what)] << " holder " << step.holder << '/' << step.session << " lease -"
         << step.lease << " ttl " << step.ttl_ms << "ms pass " << step.pass_us << "us on";
     for (const auto& [resource, predicate] : step.intents)
-        out << ' ' << resources[resource] << ':' << to_string(all_predicates[predicate]);
+        out << ' ' << resources[resource] << ':' << to_string(lease::all_predicates[predicate]);
     return out;
 }
 
@@ -89,7 +89,7 @@ class Comparison {
     Comparison() {
         for (const unsigned i : {2U, 3U}) {
             const std::string id = holder({.holder = i});
-            const Priority priority = 1000 - static_cast<Priority>(i);
+            const lease::Priority priority = 1000 - static_cast<lease::Priority>(i);
             desk_.agent(id, priority);
             model_.agents[id] = {priority, 1, false};
         }
@@ -117,7 +117,7 @@ class Comparison {
                 break;
             case Do::ban:
                 model_.policy.bans[holder(step)] = {};
-                desk_.authority.ban(holder(step), {}, [](const Answer<Ban>&) {});
+                desk_.authority.ban(holder(step), {}, [](const Answer<lease::Ban>&) {});
                 break;
             case Do::unban:
                 model_.policy.bans.erase(holder(step));
@@ -159,10 +159,10 @@ class Comparison {
         request.epoch = asked.epoch;
         request.ttl = asked.ttl;
         for (const auto& [resource, predicate] : step.intents)
-            request.intents.push_back({resources[resource], all_predicates[predicate]});
+            request.intents.push_back({resources[resource], lease::all_predicates[predicate]});
         if (request.intents.empty()) request.intents.push_back({"r0"});
         request.intents = *checked_manifest(std::move(request.intents));
-        for (const Intent& intent : request.intents)
+        for (const lease::Intent& intent : request.intents)
             asked.intents.emplace_back(intent.resource, intent.predicate);
 
         const SlowModel::Verdict expected = model_.acquire(asked, desk_.now);
@@ -171,7 +171,7 @@ class Comparison {
             RC_ASSERT(std::get<Refused>(answer).code == *expected.refused);
             reached_.stale += *expected.refused == Code::stale_epoch;
         } else if (!expected.in_the_way.empty()) {
-            std::multiset<Token> in_the_way;
+            std::multiset<lease::Token> in_the_way;
             for (const NamedConflict& conflict : std::get<AcquireBusy>(answer).conflicts)
                 in_the_way.insert(conflict.conflict.token);
             RC_ASSERT(in_the_way == expected.in_the_way);
@@ -183,8 +183,8 @@ class Comparison {
     }
 
     void granted(const SlowModel::Asked& asked, const AcquireGranted& answer) {
-        std::vector<Token> tokens;
-        std::set<Token> distinct;
+        std::vector<lease::Token> tokens;
+        std::set<lease::Token> distinct;
         for (const HeldLease& held : answer.leases) {
             RC_ASSERT(held.lease.token > highest_token_);  // G3: above every one of an earlier request
             tokens.push_back(held.lease.token);
@@ -202,7 +202,7 @@ class Comparison {
     }
 
     /// A lease that was granted in this history, or one that never was.
-    LeaseName lease(const Step& step) const {
+    lease::LeaseName lease(const Step& step) const {
         const auto& entries = model_.entries();
         if (step.lease >= entries.size()) return {"r0", 5};
         const SlowModel::Entry& entry = entries[entries.size() - 1 - step.lease];
@@ -210,7 +210,7 @@ class Comparison {
     }
 
     void renew(const Step& step) {
-        const LeaseName name = lease(step);
+        const lease::LeaseName name = lease(step);
         const auto expected = model_.renew(name.resource, name.token, holder(step), desk_.now);
         desk_.authority.renew({{}, holder(step), {}, {{name, {}}}, {}, {}},
                               [&](const std::vector<RenewAnswer>& answers) { compare_renewal(answers[0], expected); });
@@ -223,7 +223,7 @@ class Comparison {
     }
 
     void renew_all(const Step& step) {
-        const std::set<Token> mine = model_.of_holder(holder(step), desk_.now);
+        const std::set<lease::Token> mine = model_.of_holder(holder(step), desk_.now);
         RenewRequest request;
         request.holder = holder(step);
         desk_.authority.renew_all(std::move(request), [&](const Answer<RenewAllAnswer>& answer) {
@@ -235,7 +235,7 @@ class Comparison {
     }
 
     void release(const Step& step) {
-        const LeaseName name = lease(step);
+        const lease::LeaseName name = lease(step);
         const auto expected = model_.release(name.resource, name.token, holder(step), desk_.now);
         desk_.authority.release({{}, name, holder(step), {}}, [&](const Answer<ReleaseAnswer>& answer) {
             const auto* told = std::get_if<ReleaseAnswer>(&answer);
@@ -251,21 +251,22 @@ class Comparison {
     }
 
     void revoke(const Step& step) {
-        const LeaseName name = lease(step);
+        const lease::LeaseName name = lease(step);
         const auto expected = model_.revoke(name.resource, name.token, desk_.now);
-        desk_.authority.revoke(name, [&](const Answer<Lease>& answer) { RC_ASSERT(refusal(answer) == expected); });
+        desk_.authority.revoke(name,
+                               [&](const Answer<lease::Lease>& answer) { RC_ASSERT(refusal(answer) == expected); });
     }
 
     void bar(const Step& step) {
-        const LeaseName name = lease(step);
+        const lease::LeaseName name = lease(step);
         const auto expected = model_.bar(name.resource, name.token, desk_.now);
         desk_.authority.bar(name, [&](const Answer<HeldLease>& answer) { RC_ASSERT(refusal(answer) == expected); });
     }
 
-    void verify(const LeaseName& name) {
+    void verify(const lease::LeaseName& name) {
         const VerifyAnswer answer = desk_.verify(name.resource, name.token);
         RC_ASSERT(answer.verified.state == model_.state(name.resource, name.token, desk_.now));
-        reached_.in_grace += answer.verified.state == LeaseState::grace;
+        reached_.in_grace += answer.verified.state == lease::LeaseState::grace;
     }
 
     /// Time passes. Now and then the sweep is kept from its work: that must make no difference (T2).
@@ -280,7 +281,7 @@ class Comparison {
         model_.policy.ttl_max = ttl_max;
         PolicyChange change;
         change.ttl_max = ttl_max;
-        desk_.authority.change_policy(change, [](const Answer<Policy>&) {});
+        desk_.authority.change_policy(change, [](const Answer<lease::Policy>&) {});
     }
 
     void restart(const Step& step) {
@@ -292,18 +293,18 @@ class Comparison {
 
     void compare_all() {
         for (const std::string resource : resources) {
-            std::set<Token> current;
-            for (const Lease& held : desk_.verify(resource, 1).verified.current)
+            std::set<lease::Token> current;
+            for (const lease::Lease& held : desk_.verify(resource, 1).verified.current)
                 current.insert(held.token);
             RC_ASSERT(current == model_.current(resource, desk_.now));
         }
         const auto& entries = model_.entries();
         for (std::size_t i = entries.size() > 4 ? entries.size() - 4 : 0; i < entries.size(); ++i)
             verify({entries[i].resource, entries[i].token});
-        std::set<Token> listed;
-        std::set<Token> expected;
-        desk_.authority.list({}, [&](const Answer<ListPage>& page) {
-            for (const NamedLease& named : std::get<ListPage>(page).leases)
+        std::set<lease::Token> listed;
+        std::set<lease::Token> expected;
+        desk_.authority.list({}, [&](const Answer<store::ListPage>& page) {
+            for (const store::NamedLease& named : std::get<store::ListPage>(page).leases)
                 listed.insert(named.lease.token);
         });
         for (const SlowModel::Entry& entry : model_.entries())
@@ -313,7 +314,7 @@ class Comparison {
 
     Desk desk_;
     SlowModel model_;
-    Token highest_token_ = 0;
+    lease::Token highest_token_ = 0;
     Reached reached_;
 };
 
@@ -344,4 +345,4 @@ TEST(Histories, of_random_requests_go_as_the_slow_model_says) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

@@ -4,7 +4,7 @@
 
 #include "authority/desk.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
 AcquireRequest keyed(std::string holder, std::string key, std::string resource = "r") {
@@ -26,7 +26,7 @@ TEST(Idempotency, returns_the_first_grant_with_the_time_it_has_left) {  // G7, T
 TEST(Idempotency, does_not_hand_out_a_grant_that_has_ended_since) {
     Desk desk;
     const auto granted = std::get<AcquireGranted>(*desk.ask(keyed("alice", "k")));
-    desk.authority.revoke({"r", granted.leases[0].lease.token}, [](const Answer<Lease>&) {});
+    desk.authority.revoke({"r", granted.leases[0].lease.token}, [](const Answer<lease::Lease>&) {});
     ASSERT_NE(desk.lock("bob", "r"), 0U);
     EXPECT_EQ(code_of(*desk.ask(keyed("alice", "k"))), Code::lease_revoked);
     desk.ask(keyed("carol", "k", "other"));
@@ -47,7 +47,7 @@ TEST(Idempotency, tells_of_a_grant_that_was_renewed_since_as_it_is_now) {
 
 TEST(Idempotency, returns_the_first_refusal_by_a_rival_too) {
     Desk desk;
-    const Token token = desk.lock("bob", "r");
+    const lease::Token token = desk.lock("bob", "r");
     EXPECT_EQ(code_of(*desk.ask(keyed("alice", "k"))), Code::busy);
     desk.unlock("bob", "r", token);
     EXPECT_EQ(code_of(*desk.ask(keyed("alice", "k"))), Code::busy);
@@ -81,16 +81,16 @@ TEST(Idempotency, keeps_a_bounded_amount_of_answers) {
     Desk desk;
     const auto ask = [&](int i) {
         AcquireRequest request = keyed("alice", "k" + std::to_string(i), "r" + std::to_string(i));
-        request.metadata = std::string(limits::metadata_bytes, 'm');
+        request.metadata = std::string(lease::limits::metadata_bytes, 'm');
         return std::get<AcquireGranted>(*desk.ask(std::move(request))).leases[0].lease.token;
     };
-    const Token first = ask(0);
+    const lease::Token first = ask(0);
     EXPECT_EQ(ask(0), first);
-    const auto enough = static_cast<int>(Idempotency::max_bytes / limits::metadata_bytes) + 1;
+    const auto enough = static_cast<int>(Idempotency::max_bytes / lease::limits::metadata_bytes) + 1;
     for (int i = 1; i < enough; ++i)
         ask(i);
     EXPECT_GT(ask(0), first) << "the oldest was forgotten";
-    const Token last = ask(enough);
+    const lease::Token last = ask(enough);
     EXPECT_EQ(ask(enough), last);
 }
 
@@ -103,4 +103,4 @@ TEST(Idempotency, forgets_after_five_minutes) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

@@ -5,7 +5,7 @@
 
 #include "lease/limits.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
 AcquireRequest back_from(const AcquireRequest& asked) {
@@ -27,13 +27,13 @@ RC_GTEST_PROP(KeptRequest, brings_back_any_request, ()) {
     const auto number = [] { return *rc::gen::arbitrary<std::uint64_t>(); };
     const auto yes = [] { return *rc::gen::arbitrary<bool>(); };
     AcquireRequest asked;
-    asked.caller = {.address = text(), .connection = number(), .node = yes(), .acts_for = Owner::keys};
+    asked.caller = {.address = text(), .connection = number(), .node = yes(), .acts_for = lease::Owner::keys};
     asked.holder = text();
     if (yes()) asked.epoch = number();
     asked.session = text();
     asked.intents.resize(*rc::gen::inRange<std::size_t>(0, 5));
-    for (Intent& intent : asked.intents)
-        intent = {text(), *rc::gen::elementOf(all_predicates)};
+    for (lease::Intent& intent : asked.intents)
+        intent = {text(), *rc::gen::elementOf(lease::all_predicates)};
     if (yes()) asked.ttl = Duration{*rc::gen::arbitrary<std::int64_t>()};
     asked.wait = Duration{*rc::gen::arbitrary<std::int64_t>()};
     if (yes()) asked.progress = number();
@@ -60,14 +60,14 @@ RC_GTEST_PROP(KeptRequest, brings_back_any_request, ()) {
 
 TEST(KeptRequest, brings_back_the_longest_texts) {
     AcquireRequest asked;
-    asked.holder = std::string(limits::holder_bytes, 'h');
-    asked.metadata = std::string(limits::metadata_bytes, 'm');
-    asked.intents.assign(limits::intents_per_manifest,
-                         Intent{std::string(limits::resource_bytes, 'r'), Predicate::consumes});
+    asked.holder = std::string(lease::limits::holder_bytes, 'h');
+    asked.metadata = std::string(lease::limits::metadata_bytes, 'm');
+    asked.intents.assign(lease::limits::intents_per_manifest,
+                         lease::Intent{std::string(lease::limits::resource_bytes, 'r'), lease::Predicate::consumes});
     const AcquireRequest back = back_from(asked);
     EXPECT_EQ(back.metadata, asked.metadata);
     EXPECT_EQ(back.intents, asked.intents);
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

@@ -4,12 +4,12 @@
 
 #include "authority/desk.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
 TEST(FullMemory, takes_in_nothing_when_memory_is_full_and_serves_what_is_there) {
     Desk desk;
-    const Token token = desk.lock("alice", "r");
+    const lease::Token token = desk.lock("alice", "r");
     std::optional<AcquireAnswer> waited;
     desk.authority.acquire(Desk::request("bob", {{"r"}}, 60s),
                            [&](AcquireAnswer answer) { waited = std::move(answer); });
@@ -21,7 +21,7 @@ TEST(FullMemory, takes_in_nothing_when_memory_is_full_and_serves_what_is_there) 
         EXPECT_EQ(std::get<Refused>(*answer).retry_in, Duration{1s});
     }
     std::optional<Code> quickly;
-    desk.authority.single_record().acquire("other", "carol", Predicate::mutates, {},
+    desk.authority.single_record().acquire("other", "carol", lease::Predicate::mutates, {},
                                            [&](const SingleRecordAnswer& answer) { quickly = answer.refused; });
     EXPECT_EQ(quickly, Code::memory_full);
     EXPECT_EQ(desk.authority.refused_for_memory(), 3U);
@@ -29,7 +29,7 @@ TEST(FullMemory, takes_in_nothing_when_memory_is_full_and_serves_what_is_there) 
     desk.authority.single_record().renew("r", "alice", token, {},
                                          [&](const SingleRecordAnswer& answer) { renewed = answer.has_lease; });
     EXPECT_TRUE(renewed);
-    EXPECT_EQ(desk.verify("r", token).verified.state, LeaseState::active);
+    EXPECT_EQ(desk.verify("r", token).verified.state, lease::LeaseState::active);
     EXPECT_TRUE(desk.unlock("alice", "r", token));
     ASSERT_TRUE(waited);
     EXPECT_TRUE(std::holds_alternative<AcquireGranted>(*waited)) << "who waits has its place already";
@@ -38,4 +38,4 @@ TEST(FullMemory, takes_in_nothing_when_memory_is_full_and_serves_what_is_there) 
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

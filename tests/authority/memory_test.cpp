@@ -9,18 +9,18 @@
 #include "authority/authority.h"
 #include "store/memory/memory_store.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
 constexpr std::size_t million = 1'000'000;
 constexpr double max_bytes_per_lease = 150;
 constexpr double max_bytes_per_waiter = 1024;
 
-class PromptDurable final : public Durable {
+class PromptDurable final : public store::Durable {
  public:
-    void reserve_tokens(Token, Callback<Result<void>> done) override { done({}); }
-    void save_policy(const Policy&, Callback<Result<void>> done) override { done({}); }
-    void save_agent(const SavedAgent&, Callback<Result<void>> done) override { done({}); }
+    void reserve_tokens(lease::Token, Callback<Result<void>> done) override { done({}); }
+    void save_policy(const lease::Policy&, Callback<Result<void>> done) override { done({}); }
+    void save_agent(const store::SavedAgent&, Callback<Result<void>> done) override { done({}); }
     void forget_agent(std::string_view, Callback<Result<void>> done) override { done({}); }
 };
 
@@ -48,7 +48,7 @@ class Filling {
     bool acquire(std::size_t number) {
         AcquireRequest request;
         request.holder = name("holder-", number, 24);
-        request.intents = {{name("FILE:/src/module/", number, 40), Predicate::mutates}};
+        request.intents = {{name("FILE:/src/module/", number, 40), lease::Predicate::mutates}};
         request.ttl = 5min;
         bool granted = false;
         authority_.acquire(std::move(request), [&](const AcquireAnswer& answer) {
@@ -62,7 +62,7 @@ class Filling {
     void wait(std::size_t number, std::size_t resource) {
         AcquireRequest request;
         request.holder = name("waiter-", number, 24);
-        request.intents = {{name("FILE:/src/module/", resource, 40), Predicate::mutates}};
+        request.intents = {{name("FILE:/src/module/", resource, 40), lease::Predicate::mutates}};
         request.wait = 5min;
         request.session = name("session-", number, 36);
         request.idempotency_key = name("key-", number, 32);
@@ -92,7 +92,7 @@ class Filling {
     Instant now_{1000s};
     PromptDurable durable_;
     Authority authority_;
-    MemoryStore store_;
+    store::memory::MemoryStore store_;
 };
 
 TEST(Memory, a_lease_costs_at_most_150_bytes_at_a_million_of_them) {
@@ -147,4 +147,4 @@ TEST(Memory, a_waiter_costs_at_most_1024_bytes_however_long_its_queue_is) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

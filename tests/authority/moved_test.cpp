@@ -5,7 +5,7 @@
 
 #include "authority/desk.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
 class MovedDesk : public ::testing::Test {
@@ -24,7 +24,7 @@ class MovedDesk : public ::testing::Test {
 };
 
 TEST_F(MovedDesk, gives_the_request_its_place_back_before_those_that_came_since) {
-    const Token token = desk.lock("bob", "r");
+    const lease::Token token = desk.lock("bob", "r");
     ASSERT_TRUE(desk.queue_elsewhere("alice", "run-1"));
     const auto since = wait("carol", "run-2");
     const auto moved = wait("alice", "run-1");
@@ -34,7 +34,7 @@ TEST_F(MovedDesk, gives_the_request_its_place_back_before_those_that_came_since)
 }
 
 TEST_F(MovedDesk, gives_the_place_to_no_other_session_of_the_holder) {
-    const Token token = desk.lock("bob", "r");
+    const lease::Token token = desk.lock("bob", "r");
     ASSERT_TRUE(desk.queue_elsewhere("alice", "run-1"));
     const auto since = wait("carol", "run-2");
     const auto other = wait("alice", "run-3");
@@ -44,4 +44,4 @@ TEST_F(MovedDesk, gives_the_place_to_no_other_session_of_the_holder) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

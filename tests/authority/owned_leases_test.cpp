@@ -4,33 +4,33 @@
 #include "authority/single_record.h"
 #include "lease/owner.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
 TEST(Owner, is_known_by_the_name_alone) {
-    EXPECT_EQ(owner_of("KEY:room"), Owner::keys);
-    EXPECT_EQ(owner_of("@team/KEY:room"), Owner::keys);
-    EXPECT_EQ(owner_of("leader:billing"), Owner::leaders);
-    EXPECT_EQ(owner_of("@team/leader:billing"), Owner::leaders);
-    EXPECT_EQ(owner_of("leader:log"), Owner::log);
-    EXPECT_EQ(owner_of("@team/leader:log"), Owner::leaders);
-    EXPECT_EQ(owner_of("@~services/web"), Owner::directory);
+    EXPECT_EQ(lease::owner_of("KEY:room"), lease::Owner::keys);
+    EXPECT_EQ(lease::owner_of("@team/KEY:room"), lease::Owner::keys);
+    EXPECT_EQ(lease::owner_of("leader:billing"), lease::Owner::leaders);
+    EXPECT_EQ(lease::owner_of("@team/leader:billing"), lease::Owner::leaders);
+    EXPECT_EQ(lease::owner_of("leader:log"), lease::Owner::log);
+    EXPECT_EQ(lease::owner_of("@team/leader:log"), lease::Owner::leaders);
+    EXPECT_EQ(lease::owner_of("@~services/web"), lease::Owner::directory);
     for (const char* plain : {"", "key:room", "KEYS", "my/KEY:room", "leaders:x", "FILE:/a", "@team", "@team/x", "db"})
-        EXPECT_EQ(owner_of(plain), Owner::nobody) << plain;
+        EXPECT_EQ(lease::owner_of(plain), lease::Owner::nobody) << plain;
 }
 
 TEST(Owner, of_whatever_a_client_of_redis_names_is_nobody) {
     for (const char* name : {"@redis/KEY:room", "@redis-15/KEY:room", "@redis/leader:x"})
-        EXPECT_EQ(owner_of(name), Owner::nobody) << name;
+        EXPECT_EQ(lease::owner_of(name), lease::Owner::nobody) << name;
     for (const char* name : {"@redis-/KEY:room", "@redis-live/KEY:room", "@redis-1x/KEY:room", "@redisent/KEY:room"})
-        EXPECT_EQ(owner_of(name), Owner::keys) << name;
+        EXPECT_EQ(lease::owner_of(name), lease::Owner::keys) << name;
 }
 
 /// A lease that belongs to a service, and what becomes of it when a generic request would free it.
 struct Owned : Desk {
     Owned(const std::string& name, const std::string& session) : resource(name) {
         AcquireRequest asked = request("d1", {{resource}});
-        asked.caller.acts_for = owner_of(resource);
+        asked.caller.acts_for = lease::owner_of(resource);
         asked.session = session;
         const auto answer = ask(std::move(asked));
         token = std::get<AcquireGranted>(answer.value()).leases.front().lease.token;
@@ -78,16 +78,16 @@ struct Owned : Desk {
     }
     Code revoke() {
         std::optional<Code> code;
-        authority.revoke({resource, token}, [&](const Answer<Lease>& answer) {
+        authority.revoke({resource, token}, [&](const Answer<lease::Lease>& answer) {
             const auto* refusal = std::get_if<Refused>(&answer);
             code = refusal != nullptr ? refusal->code : Code::not_found;
         });
         return code.value();
     }
-    bool is_held() { return verify(resource, token).verified.state == LeaseState::active; }
+    bool is_held() { return verify(resource, token).verified.state == lease::LeaseState::active; }
 
     std::string resource;
-    Token token = 0;
+    lease::Token token = 0;
 };
 
 TEST(OwnedLease, of_a_key_or_of_the_nodes_is_freed_by_no_generic_request) {  // R2, R7
@@ -119,7 +119,7 @@ TEST(OwnedLease, is_not_reserved_for_an_agent_that_has_the_name_of_its_holder) {
         desk.agent("d1");
         EXPECT_EQ(std::get<std::size_t>(desk.restarting("d1")), 0U) << name;
         desk.pass(60s);
-        EXPECT_NE(desk.verify(name, desk.token).verified.state, LeaseState::grace) << name;
+        EXPECT_NE(desk.verify(name, desk.token).verified.state, lease::LeaseState::grace) << name;
     }
 }
 
@@ -157,7 +157,7 @@ TEST(OwnedLease, in_a_reserved_namespace_is_neither_barred_nor_revoked) {  // R7
         desk.authority.bar({name, 1}, [&](const Answer<HeldLease>& answer) {
             if (const auto* why = std::get_if<Refused>(&answer)) refused.push_back(why->code);
         });
-        desk.authority.revoke({name, 1}, [&](const Answer<Lease>& answer) {
+        desk.authority.revoke({name, 1}, [&](const Answer<lease::Lease>& answer) {
             if (const auto* why = std::get_if<Refused>(&answer)) refused.push_back(why->code);
         });
         EXPECT_EQ(refused, (std::vector<Code>{Code::reserved_namespace, Code::reserved_namespace})) << name;
@@ -174,4 +174,4 @@ TEST(OwnedLease, can_be_barred_and_then_runs_out) {  // R7
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

@@ -4,7 +4,7 @@
 
 #include "authority/desk.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
 class ReachableDesk : public ::testing::Test {
@@ -13,7 +13,7 @@ class ReachableDesk : public ::testing::Test {
         bool reachable = true;
         std::optional<AcquireAnswer> answer;
     };
-    std::shared_ptr<Waiting> wait(const std::string& holder, std::vector<Intent> intents = {{"r"}}) {
+    std::shared_ptr<Waiting> wait(const std::string& holder, std::vector<lease::Intent> intents = {{"r"}}) {
         auto waiting = std::make_shared<Waiting>();
         AcquireRequest asked = Desk::request(holder, std::move(intents), 60s);
         asked.reachable = [waiting] { return waiting->reachable; };
@@ -28,7 +28,7 @@ class ReachableDesk : public ::testing::Test {
 };
 
 TEST_F(ReachableDesk, passes_on_to_the_next_what_nobody_is_there_to_be_told_of) {
-    const Token token = desk.lock("bob", "r");
+    const lease::Token token = desk.lock("bob", "r");
     const auto gone = wait("gone");
     const auto next = wait("next");
     gone->reachable = false;
@@ -40,7 +40,7 @@ TEST_F(ReachableDesk, passes_on_to_the_next_what_nobody_is_there_to_be_told_of) 
 }
 
 TEST_F(ReachableDesk, gives_back_all_of_a_manifest_whose_waiter_goes_while_it_is_taken) {
-    const Token token = desk.lock("bob", "b");
+    const lease::Token token = desk.lock("bob", "b");
     AcquireRequest asked = Desk::request("gone", {{"a"}, {"b"}}, 60s);
     int looks = 0;
     asked.reachable = [&looks] { return ++looks == 1; };  // at the beginning of the attempt, and not later
@@ -64,4 +64,4 @@ TEST_F(ReachableDesk, asks_nothing_of_who_is_granted_at_once) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

@@ -2,7 +2,7 @@
 
 #include "authority/desk.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
 /// An authority that lost its memory: the life before issued tokens up to a thousand, and nothing is granted for a
@@ -23,19 +23,19 @@ struct Recovering {
         }
         authority.advance(now);
     }
-    Answer<HeldLease> say(Token token, const std::string& holder = "d1") {
+    Answer<HeldLease> say(lease::Token token, const std::string& holder = "d1") {
         std::optional<Answer<HeldLease>> got;
         authority.reassert({"KEY:room", token, 60s, holder, "b-" + holder, "key", {}},
                            [&](Answer<HeldLease> answer) { got = std::move(answer); });
         return got.value();
     }
-    Code refusal(Token token) { return std::get<Refused>(say(token)).code; }
+    Code refusal(lease::Token token) { return std::get<Refused>(say(token)).code; }
     AcquireAnswer acquire() {
         AcquireRequest request;
-        request.caller.acts_for = Owner::keys;
+        request.caller.acts_for = lease::Owner::keys;
         request.holder = "d2";
         request.session = "b-2";
-        request.intents = {{"KEY:room", Predicate::mutates}};
+        request.intents = {{"KEY:room", lease::Predicate::mutates}};
         std::optional<AcquireAnswer> got;
         authority.acquire(std::move(request), [&](AcquireAnswer answer) { got = std::move(answer); });
         return got.value();
@@ -43,7 +43,7 @@ struct Recovering {
 
     TestDurable durable;
     Authority authority;
-    MemoryStore store;
+    store::memory::MemoryStore store;
 };
 
 TEST(Reassert, keeps_others_out_when_the_server_grants_again) {
@@ -93,4 +93,4 @@ TEST(Reassert, is_refused_by_a_server_that_stops) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

@@ -6,17 +6,17 @@
 #include "authority/allocations.h"
 #include "authority/desk.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
 /// What came of a request, in one form for both ways.
 struct Told {
     std::optional<Code> code;
-    Token token = 0;
+    lease::Token token = 0;
     Duration ttl{};
     std::optional<Instant> expires_at;
     std::optional<Duration> cut_from;
-    LeaseState state = LeaseState::unknown;
+    lease::LeaseState state = lease::LeaseState::unknown;
     std::size_t conflicts = 0;
 
     bool operator==(const Told&) const = default;
@@ -35,7 +35,7 @@ Told told_by(const SingleRecordAnswer& answer) {
     return told;
 }
 
-Told told_of(const Lease& lease, const std::optional<TtlCut>& cut) {
+Told told_of(const lease::Lease& lease, const std::optional<TtlCut>& cut) {
     Told told;
     told.token = lease.token;
     told.ttl = lease.ttl;
@@ -46,14 +46,14 @@ Told told_of(const Lease& lease, const std::optional<TtlCut>& cut) {
 
 /// An authority that writes down its events, asked the long or the short way.
 struct Witness {
-    explicit Witness(const Policy& policy) : desk(policy) {
+    explicit Witness(const lease::Policy& policy) : desk(policy) {
         desk.authority.events().subscribe([this](const Event& event) {
             events.push_back(std::string(to_string(event.kind)) + " " + event.resource + "#" +
                              std::to_string(event.token) + " " + event.holder);
         });
     }
 
-    Told acquire(bool quickly, const std::string& holder, const std::string& resource, Predicate predicate,
+    Told acquire(bool quickly, const std::string& holder, const std::string& resource, lease::Predicate predicate,
                  std::optional<Duration> ttl) {
         Told told;
         if (quickly) {
@@ -72,7 +72,7 @@ struct Witness {
         return told;
     }
 
-    Told renew(bool quickly, const std::string& holder, const LeaseName& name, std::optional<Duration> ttl) {
+    Told renew(bool quickly, const std::string& holder, const lease::LeaseName& name, std::optional<Duration> ttl) {
         Told told;
         if (quickly) {
             desk.authority.single_record().renew(name.resource, holder, name.token, ttl,
@@ -92,14 +92,14 @@ struct Witness {
         return told;
     }
 
-    Told release(bool quickly, const std::string& holder, const LeaseName& name) {
+    Told release(bool quickly, const std::string& holder, const lease::LeaseName& name) {
         Told told;
         if (quickly) {
-            desk.authority.single_record().release(name.resource, holder, name.token,
-                                                   [&](const SingleRecordAnswer& answer) {
-                                                       told.code = answer.refused;
-                                                       told.state = answer.refused ? LeaseState::unknown : answer.state;
-                                                   });
+            desk.authority.single_record().release(
+                name.resource, holder, name.token, [&](const SingleRecordAnswer& answer) {
+                    told.code = answer.refused;
+                    told.state = answer.refused ? lease::LeaseState::unknown : answer.state;
+                });
             return told;
         }
         desk.authority.release({{}, name, holder}, [&](const Answer<ReleaseAnswer>& answer) {
@@ -127,15 +127,15 @@ T pick(std::initializer_list<T> from) {
     return *rc::gen::elementOf(std::vector<T>(from));
 }
 
-Policy some_policy() {
-    Policy policy;
+lease::Policy some_policy() {
+    lease::Policy policy;
     policy.ttl_min = 1s;
     policy.ttl_max = 100s;
     policy.reject_above_max = *rc::gen::arbitrary<bool>();
     if (*rc::gen::arbitrary<bool>()) policy.hold_max = 150s;
     if (*rc::gen::arbitrary<bool>()) policy.leases_per_holder_max = 2;
-    if (*rc::gen::arbitrary<bool>()) policy.bans.emplace("mallory", Ban{});
-    if (*rc::gen::arbitrary<bool>()) policy.name_pattern = *NamePattern::compile("FILE:.*|a");
+    if (*rc::gen::arbitrary<bool>()) policy.bans.emplace("mallory", lease::Ban{});
+    if (*rc::gen::arbitrary<bool>()) policy.name_pattern = *lease::NamePattern::compile("FILE:.*|a");
     return policy;
 }
 
@@ -145,24 +145,24 @@ std::optional<Duration> some_ttl() {
 
 TEST(SingleRecord, answers_and_publishes_as_the_long_way_does_over_any_history) {
     const bool held = rc::check([] {
-        const Policy policy = some_policy();
+        const lease::Policy policy = some_policy();
         Witness quick(policy), slow(policy);
         std::uint64_t epoch = 1;
         for (Witness* witness : {&quick, &slow}) {
             witness->desk.agent("old", 5, epoch);
             witness->desk.agent("young", 50, epoch);
         }
-        std::vector<LeaseName> names{{"a", 1}, {"@~services/web", 1}};
+        std::vector<lease::LeaseName> names{{"a", 1}, {"@~services/web", 1}};
         const int steps = *rc::gen::inRange(1, 60);
         for (int step = 0; step < steps; ++step) {
             const auto holder = pick<std::string>({"ann", "bob", "mallory", "old", "young"});
             const auto resource = pick<std::string>({"a", "b", "FILE:/x/y", "FILE:/x/**", "@~services/web"});
-            const LeaseName name = *rc::gen::elementOf(names);
+            const lease::LeaseName name = *rc::gen::elementOf(names);
             const auto ttl = some_ttl();
             switch (*rc::gen::inRange(0, 8)) {
                 case 0:
                 case 1: {
-                    const auto predicate = pick({Predicate::mutates, Predicate::consumes});
+                    const auto predicate = pick({lease::Predicate::mutates, lease::Predicate::consumes});
                     const Told told = quick.acquire(true, holder, resource, predicate, ttl);
                     RC_ASSERT(told == slow.acquire(false, holder, resource, predicate, ttl));
                     if (told.token != 0) names.push_back({resource, told.token});
@@ -213,7 +213,7 @@ struct TransactionRefusal {
 
 TransactionRefusal refusal_of(Desk& desk, std::string_view resource = "a") {
     TransactionRefusal told;
-    desk.authority.single_record().acquire(resource, "bob", Predicate::mutates, {},
+    desk.authority.single_record().acquire(resource, "bob", lease::Predicate::mutates, {},
                                            [&](const SingleRecordAnswer& answer) {
                                                told.code = answer.refused;
                                                told.retry_in = answer.retry_in;
@@ -244,17 +244,17 @@ TEST(SingleRecord, refuses_a_life_of_an_agent_that_has_declared_its_restart) {
 
 TEST(SingleRecord, runs_a_rule_of_several_steps_as_one_change) {
     Desk desk;
-    const Token token = desk.lock("ann", "a");
+    const lease::Token token = desk.lock("ann", "a");
     std::vector<std::string> kinds;
     desk.authority.events().subscribe([&](const Event& event) { kinds.emplace_back(to_string(event.kind)); });
-    Token taken = 0;
+    lease::Token taken = 0;
     desk.authority.single_record().update(
         {.resource = "a", .holder = "bob", .extra = "ann", .takes = true},
         [](RecordTransaction& at) {
-            const Lease& lease = at.record().leases.at(0);
+            const lease::Lease& lease = at.record().leases.at(0);
             at.answer().number = lease.holder == at.extra() ? 1 : 0;
-            at.end(lease.token, Ending::revoked);
-            at.acquire(Predicate::mutates, 10s);
+            at.end(lease.token, lease::Ending::revoked);
+            at.acquire(lease::Predicate::mutates, 10s);
         },
         [&](const SingleRecordAnswer& answer) {
             EXPECT_FALSE(answer.refused);
@@ -263,19 +263,19 @@ TEST(SingleRecord, runs_a_rule_of_several_steps_as_one_change) {
         });
     EXPECT_GT(taken, token);
     EXPECT_EQ(kinds, (std::vector<std::string>{"revoked", "granted"}));
-    EXPECT_EQ(desk.verify("a", token).verified.state, LeaseState::revoked);
+    EXPECT_EQ(desk.verify("a", token).verified.state, lease::LeaseState::revoked);
 }
 
 TEST(SingleRecord, takes_the_place_of_whoever_has_it_and_tells_of_the_ends_first) {
     Desk desk;
-    const Token shared = desk.lock("ann", "a");
+    const lease::Token shared = desk.lock("ann", "a");
     std::vector<std::string> kinds;
     desk.authority.events().subscribe([&](const Event& event) { kinds.emplace_back(to_string(event.kind)); });
-    std::vector<Token> taken;
+    std::vector<lease::Token> taken;
     for (const std::string holder : {"bob", "bob"})
         desk.authority.single_record().update(
             {.resource = "a", .holder = holder, .takes = true, .exact = true},
-            [](RecordTransaction& at) { at.replace(Predicate::mutates, 10s); },
+            [](RecordTransaction& at) { at.replace(lease::Predicate::mutates, 10s); },
             [&](const SingleRecordAnswer& answer) {
                 EXPECT_FALSE(answer.refused);
                 taken.push_back(answer.lease.token);
@@ -283,21 +283,21 @@ TEST(SingleRecord, takes_the_place_of_whoever_has_it_and_tells_of_the_ends_first
     EXPECT_GT(taken.at(0), shared);
     EXPECT_GT(taken.at(1), taken.at(0));
     EXPECT_EQ(kinds, (std::vector<std::string>{"revoked", "granted", "released", "granted"}));
-    EXPECT_EQ(desk.verify("a", shared).verified.state, LeaseState::revoked);
-    EXPECT_EQ(desk.verify("a", taken[0]).verified.state, LeaseState::released);
-    EXPECT_EQ(desk.verify("a", taken[1]).verified.state, LeaseState::active);
+    EXPECT_EQ(desk.verify("a", shared).verified.state, lease::LeaseState::revoked);
+    EXPECT_EQ(desk.verify("a", taken[0]).verified.state, lease::LeaseState::released);
+    EXPECT_EQ(desk.verify("a", taken[1]).verified.state, lease::LeaseState::active);
 }
 
 TEST(SingleRecord, ends_nothing_if_it_may_not_take_the_place) {
     Desk desk;
-    const Token token = desk.lock("ann", "a");
+    const lease::Token token = desk.lock("ann", "a");
     std::optional<Code> refused;
     desk.authority.single_record().update(
         {.resource = "a", .holder = "bob", .takes = true, .exact = true},
-        [](RecordTransaction& at) { at.replace(Predicate::mutates, 10min); },
+        [](RecordTransaction& at) { at.replace(lease::Predicate::mutates, 10min); },
         [&](const SingleRecordAnswer& answer) { refused = answer.refused; });
     EXPECT_EQ(refused, Code::ttl_too_long);
-    EXPECT_EQ(desk.verify("a", token).verified.state, LeaseState::active);
+    EXPECT_EQ(desk.verify("a", token).verified.state, lease::LeaseState::active);
 }
 
 TEST(SingleRecord, may_be_called_again_from_its_own_answer) {
@@ -305,7 +305,7 @@ TEST(SingleRecord, may_be_called_again_from_its_own_answer) {
     int granted = 0;
     std::function<void()> next = [&] {
         if (granted == 50) return;
-        desk.authority.single_record().acquire("r" + std::to_string(granted), "bob", Predicate::mutates, {},
+        desk.authority.single_record().acquire("r" + std::to_string(granted), "bob", lease::Predicate::mutates, {},
                                                [&](const SingleRecordAnswer& answer) {
                                                    if (answer.has_lease) ++granted;
                                                    next();
@@ -332,7 +332,7 @@ class QuickAllocation : public testing::TestWithParam<std::string> {};
 TEST_P(QuickAllocation, is_none_for_a_renewal) {
     Desk desk;
     const std::string& holder = GetParam();
-    std::vector<Token> tokens;
+    std::vector<lease::Token> tokens;
     std::vector<std::string> names;
     for (int i = 0; i < 100; ++i) {
         names.push_back("a resource with a name of some length " + std::to_string(i));
@@ -357,8 +357,8 @@ TEST_P(QuickAllocation, is_none_for_taking_and_letting_go_of_what_had_been_taken
     int released = 0;
     const std::size_t made = allocations_in(1000, [&](int i) {
         const std::string& name = names[i % 100];
-        Token token = 0;
-        desk.authority.single_record().acquire(name, holder, Predicate::mutates, 30s,
+        lease::Token token = 0;
+        desk.authority.single_record().acquire(name, holder, lease::Predicate::mutates, 30s,
                                                [&](const SingleRecordAnswer& answer) { token = answer.lease.token; });
         desk.authority.single_record().release(
             name, holder, token, [&](const SingleRecordAnswer& answer) { released += answer.has_lease ? 1 : 0; });
@@ -371,4 +371,4 @@ INSTANTIATE_TEST_SUITE_P(Holders, QuickAllocation,
                          testing::Values("bob", "an-instance-with-a-long-name-1763208000001-9f86d081"));
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

@@ -4,22 +4,23 @@
 
 #include "lease/resource.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
-bool conflict(Predicate a, Predicate b) {
-    static const std::set<std::set<Predicate>> may_share{{Predicate::provides, Predicate::consumes},
-                                                         {Predicate::provides, Predicate::depends_on},
-                                                         {Predicate::consumes},
-                                                         {Predicate::consumes, Predicate::depends_on},
-                                                         {Predicate::depends_on}};
+bool conflict(lease::Predicate a, lease::Predicate b) {
+    static const std::set<std::set<lease::Predicate>> may_share{
+        {lease::Predicate::provides, lease::Predicate::consumes},
+        {lease::Predicate::provides, lease::Predicate::depends_on},
+        {lease::Predicate::consumes},
+        {lease::Predicate::consumes, lease::Predicate::depends_on},
+        {lease::Predicate::depends_on}};
     return !may_share.contains({a, b});
 }
 
 bool same_or_overlapping(const std::string& a, const std::string& b) {
     if (a == b) return true;
-    const auto path_a = file_path(a);
-    const auto path_b = file_path(b);
+    const auto path_a = lease::file_path(a);
+    const auto path_b = lease::file_path(b);
     return path_a && path_b && overlap(*path_a, *path_b);
 }
 
@@ -28,20 +29,20 @@ bool same_or_overlapping(const std::string& a, const std::string& b) {
 void SlowModel::expire(Instant now) {
     for (Entry& entry : entries_) {
         if (entry.ended || now < entry.expires_at) continue;
-        entry.ended = Ending::expired;
+        entry.ended = lease::Ending::expired;
         entry.ended_at = entry.expires_at;
         if (entry.resumable) entry.reserved_until = entry.expires_at + 15s;
     }
 }
 
-SlowModel::Entry* SlowModel::find(const std::string& resource, Token token) {
+SlowModel::Entry* SlowModel::find(const std::string& resource, lease::Token token) {
     for (Entry& entry : entries_)
         if (entry.resource == resource && entry.token == token) return &entry;
     return nullptr;
 }
 
-bool SlowModel::in_the_way(const Entry& entry, const Asked& asked, const std::string& resource, Predicate predicate,
-                           Instant now) const {
+bool SlowModel::in_the_way(const Entry& entry, const Asked& asked, const std::string& resource,
+                           lease::Predicate predicate, Instant now) const {
     const bool reserved = entry.reserved_until && now < *entry.reserved_until;
     if (entry.ended && !reserved) return false;
     if (!same_or_overlapping(entry.resource, resource) || !conflict(entry.predicate, predicate)) return false;
@@ -90,12 +91,12 @@ std::size_t SlowModel::declare_restart(const std::string& agent, Instant now) {
     return marked;
 }
 
-void SlowModel::add(const Asked& asked, const std::vector<Token>& tokens, Instant now) {
+void SlowModel::add(const Asked& asked, const std::vector<lease::Token>& tokens, Instant now) {
     const Duration ttl = std::min(asked.ttl, policy.ttl_max);
     for (const auto& [resource, predicate] : asked.intents)
         for (Entry& entry : entries_) {
             if (entry.ended || !entry.resumable || entry.holder != asked.holder || entry.resource != resource) continue;
-            entry.ended = Ending::released;
+            entry.ended = lease::Ending::released;
             entry.ended_at = now;
             entry.reserved_until = entry.expires_at + 15s;
         }
@@ -114,37 +115,38 @@ void SlowModel::add(const Asked& asked, const std::vector<Token>& tokens, Instan
                             std::nullopt});
 }
 
-LeaseState SlowModel::state(const std::string& resource, Token token, Instant now) {
+lease::LeaseState SlowModel::state(const std::string& resource, lease::Token token, Instant now) {
     expire(now);
     const Entry* entry = find(resource, token);
-    if (entry == nullptr) return LeaseState::unknown;
-    if (!entry->ended) return LeaseState::active;
+    if (entry == nullptr) return lease::LeaseState::unknown;
+    if (!entry->ended) return lease::LeaseState::active;
     // How a lease ended is forgotten after five minutes; that it is kept for its agent past its expiry is not (R5).
     const bool forgotten = now - entry->ended_at >= 5min;
     const bool kept = entry->reserved_until && now < *entry->reserved_until && now >= entry->expires_at;
-    if (kept && (forgotten || *entry->ended == Ending::expired)) return LeaseState::grace;
-    if (forgotten) return LeaseState::unknown;
-    return *entry->ended == Ending::released  ? LeaseState::released
-           : *entry->ended == Ending::expired ? LeaseState::expired
-                                              : LeaseState::revoked;
+    if (kept && (forgotten || *entry->ended == lease::Ending::expired)) return lease::LeaseState::grace;
+    if (forgotten) return lease::LeaseState::unknown;
+    return *entry->ended == lease::Ending::released  ? lease::LeaseState::released
+           : *entry->ended == lease::Ending::expired ? lease::LeaseState::expired
+                                                     : lease::LeaseState::revoked;
 }
 
-Code SlowModel::code_for(const std::string& resource, Token token, Instant now) {
+Code SlowModel::code_for(const std::string& resource, lease::Token token, Instant now) {
     switch (state(resource, token, now)) {
-        case LeaseState::released:
+        case lease::LeaseState::released:
             return Code::lease_released;
-        case LeaseState::expired:
-        case LeaseState::grace:
+        case lease::LeaseState::expired:
+        case lease::LeaseState::grace:
             return Code::lease_expired;
-        case LeaseState::revoked:
+        case lease::LeaseState::revoked:
             return Code::lease_revoked;
         default:
             return Code::unknown_lease;
     }
 }
 
-std::optional<Code> SlowModel::renew(const std::string& resource, Token token, const std::string& holder, Instant now) {
-    if (state(resource, token, now) != LeaseState::active) return code_for(resource, token, now);
+std::optional<Code> SlowModel::renew(const std::string& resource, lease::Token token, const std::string& holder,
+                                     Instant now) {
+    if (state(resource, token, now) != lease::LeaseState::active) return code_for(resource, token, now);
     Entry* entry = find(resource, token);
     if (entry->holder != holder) return Code::not_holder;
     if (policy.bans.contains(holder)) return Code::banned;
@@ -155,56 +157,56 @@ std::optional<Code> SlowModel::renew(const std::string& resource, Token token, c
     return std::nullopt;
 }
 
-std::optional<LeaseState> SlowModel::release(const std::string& resource, Token token, const std::string& holder,
-                                             Instant now) {
-    const LeaseState before = state(resource, token, now);
+std::optional<lease::LeaseState> SlowModel::release(const std::string& resource, lease::Token token,
+                                                    const std::string& holder, Instant now) {
+    const lease::LeaseState before = state(resource, token, now);
     Entry* entry = find(resource, token);
     const bool own = entry != nullptr && entry->holder == holder;
-    if (before != LeaseState::active) {
+    if (before != lease::LeaseState::active) {
         const bool reserved = entry != nullptr && entry->reserved_until && now < *entry->reserved_until;
         if (own && reserved) free_reserved(resource, holder);
-        return before == LeaseState::grace ? LeaseState::expired : before;
+        return before == lease::LeaseState::grace ? lease::LeaseState::expired : before;
     }
     if (!own) return std::nullopt;
-    entry->ended = Ending::released;
+    entry->ended = lease::Ending::released;
     entry->ended_at = now;
     free_reserved(resource, holder);
-    return LeaseState::released;
+    return lease::LeaseState::released;
 }
 
-std::optional<Code> SlowModel::revoke(const std::string& resource, Token token, Instant now) {
+std::optional<Code> SlowModel::revoke(const std::string& resource, lease::Token token, Instant now) {
     expire(now);
     Entry* entry = find(resource, token);
     if (entry != nullptr && entry->reserved_until && now < *entry->reserved_until) {
         entry->reserved_until.reset();
         return std::nullopt;
     }
-    if (state(resource, token, now) != LeaseState::active) return code_for(resource, token, now);
-    entry->ended = Ending::revoked;
+    if (state(resource, token, now) != lease::LeaseState::active) return code_for(resource, token, now);
+    entry->ended = lease::Ending::revoked;
     entry->ended_at = now;
     return std::nullopt;
 }
 
-std::optional<Code> SlowModel::bar(const std::string& resource, Token token, Instant now) {
-    if (state(resource, token, now) != LeaseState::active) return code_for(resource, token, now);
+std::optional<Code> SlowModel::bar(const std::string& resource, lease::Token token, Instant now) {
+    if (state(resource, token, now) != lease::LeaseState::active) return code_for(resource, token, now);
     find(resource, token)->renewable = false;
     return std::nullopt;
 }
 
-std::set<Token> SlowModel::current(const std::string& resource, Instant now) {
+std::set<lease::Token> SlowModel::current(const std::string& resource, Instant now) {
     expire(now);
-    std::set<Token> tokens;
+    std::set<lease::Token> tokens;
     for (const Entry& entry : entries_)
         if (!entry.ended && entry.resource == resource) tokens.insert(entry.token);
     return tokens;
 }
 
-std::set<Token> SlowModel::of_holder(const std::string& holder, Instant now) {
+std::set<lease::Token> SlowModel::of_holder(const std::string& holder, Instant now) {
     expire(now);
-    std::set<Token> tokens;
+    std::set<lease::Token> tokens;
     for (const Entry& entry : entries_)
         if (!entry.ended && entry.holder == holder) tokens.insert(entry.token);
     return tokens;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
 TEST(Tokens, start_from_the_clock_in_milliseconds) {  // G3
@@ -40,4 +40,4 @@ TEST(Tokens, ask_for_a_higher_ceiling_ahead_of_need_and_once_at_a_time) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

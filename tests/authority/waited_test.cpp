@@ -4,10 +4,10 @@
 
 #include "authority/desk.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
-constexpr double rho = default_rho;
+constexpr double rho = lease::default_rho;
 
 /// A holder whose clock is as slow as is allowed, while the authority's is as fast.
 Duration on_the_holders_clock(Duration on_the_authoritys) {
@@ -41,7 +41,7 @@ TEST_F(WaitedDesk, tells_nothing_of_a_wait_to_a_request_that_did_not) {
 
 TEST_F(WaitedDesk, tells_no_more_than_has_passed_on_the_slowest_clock_and_not_much_less) {
     for (const Duration passed : {Duration{1ms}, Duration{6s}, Duration{59s}}) {
-        const Token token = desk.lock("bob", "r");
+        const lease::Token token = desk.lock("bob", "r");
         const auto answer = wait(Desk::request("alice", {{"r"}}, 10min));
         desk.pass(passed);
         ASSERT_TRUE(desk.unlock("bob", "r", token));
@@ -60,7 +60,7 @@ TEST_F(WaitedDesk, counts_the_wait_of_a_lease_that_ended_by_itself_until_its_end
 }
 
 TEST_F(WaitedDesk, does_not_tell_a_repeat_how_long_the_first_transmission_waited) {
-    const Token token = desk.lock("bob", "r");
+    const lease::Token token = desk.lock("bob", "r");
     const auto first = wait(keyed(10min));
     desk.pass(30s);
     desk.unlock("bob", "r", token);
@@ -72,4 +72,4 @@ TEST_F(WaitedDesk, does_not_tell_a_repeat_how_long_the_first_transmission_waited
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-namespace holdfast::core {
+namespace holdfast {
 namespace {
 
 std::string api_docs() {
@@ -36,4 +36,4 @@ TEST(Codes, are_all_listed_in_the_docs) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast

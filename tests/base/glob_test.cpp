@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-namespace holdfast::redis {
+namespace holdfast {
 namespace {
 
 struct GlobCase {
@@ -94,4 +94,4 @@ TEST(Glob, knows_what_every_match_starts_with) {
 }
 
 }  // namespace
-}  // namespace holdfast::redis
+}  // namespace holdfast

@@ -3,7 +3,7 @@
 
 #include "cli/app.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -129,7 +129,7 @@ TEST(CommandLine, understands_every_option_of_serve) {
                                               "--allow-host",
                                               "b.example,c.example"});
     ASSERT_FALSE(parsed.exit);
-    const ServeOptions& serve = parsed.arguments.serve;
+    const server::ServeOptions& serve = parsed.arguments.serve;
     EXPECT_EQ(serve.http, "127.0.0.1:0");
     EXPECT_EQ(serve.state_dir, "d");
     EXPECT_TRUE(serve.insecure && serve.try_hints && serve.log_json && serve.allow_spawn);
@@ -145,7 +145,7 @@ TEST(CommandLine, understands_the_options_of_the_relay) {
         {"serve", "--relay", "127.0.0.1:9", "--relay-address", "relay.example:7403", "--relay-streams-per-service", "5",
          "--relay-streams-per-identity", "6", "--relay-rate-per-service", "10MB", "--relay-rate-per-identity", "512"});
     ASSERT_FALSE(parsed.exit);
-    const ServeOptions& serve = parsed.arguments.serve;
+    const server::ServeOptions& serve = parsed.arguments.serve;
     EXPECT_EQ(serve.relay, "127.0.0.1:9");
     EXPECT_EQ(serve.relay_address, "relay.example:7403");
     EXPECT_EQ(serve.relay_streams_per_service, 5U);
@@ -198,4 +198,4 @@ TEST(CommandLine, refuses_what_makes_no_sense) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -5,7 +5,7 @@
 
 #include "cli/app.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 void expect_all_names(const CommandShape& command, const std::string& script, const std::string& option_prefix) {
@@ -60,4 +60,4 @@ TEST(Completion, works_in_bash) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cli

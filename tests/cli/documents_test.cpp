@@ -5,7 +5,7 @@
 
 #include "cli/app.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 std::string read(const std::string& path) {
@@ -81,4 +81,4 @@ TEST(ManualPage, formats_without_a_warning) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -2,7 +2,7 @@
 
 #include "cli/event_follower.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 TEST(EventReader, puts_an_event_together) {
@@ -56,4 +56,4 @@ TEST(EventReader, joins_several_data_lines) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -4,7 +4,7 @@
 
 #include "doors/http/response.h"
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 TEST(ExitCodes, follow_what_the_script_should_do_next) {
@@ -32,13 +32,13 @@ TEST(ExitCodes, of_codes_that_are_not_known_go_by_the_status_they_came_with) {
 }
 
 TEST(ExitCodes, say_later_wherever_the_server_says_503_and_never_for_a_bad_request) {
-    for (std::size_t i = 0; i < core::code_count; ++i) {
-        const auto code = static_cast<core::Code>(i);
-        if (http::status_of(code) == 503) {
-            EXPECT_EQ(exit_code_of(code), exit_not_now) << core::name_of(code);
+    for (std::size_t i = 0; i < code_count; ++i) {
+        const auto code = static_cast<Code>(i);
+        if (doors::http::status_of(code) == 503) {
+            EXPECT_EQ(exit_code_of(code), exit_not_now) << name_of(code);
         }
-        if (http::status_of(code) == 400 || http::status_of(code) == 422) {
-            EXPECT_EQ(exit_code_of(code), exit_refused) << core::name_of(code);
+        if (doors::http::status_of(code) == 400 || doors::http::status_of(code) == 422) {
+            EXPECT_EQ(exit_code_of(code), exit_refused) << name_of(code);
         }
     }
 }
@@ -52,4 +52,4 @@ TEST(ExitCodes, of_several_are_later_only_if_none_is_worse) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cli

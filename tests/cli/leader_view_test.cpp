@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 TEST(LeaderView, shows_the_first_look_and_after_that_only_what_differs) {
@@ -46,4 +46,4 @@ TEST(LeaderView, is_not_led_astray_by_events_that_come_late) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cli

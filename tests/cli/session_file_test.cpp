@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 constexpr HolderInstant begin{1000s};
@@ -68,4 +68,4 @@ TEST(SessionFile, on_standard_input_cannot_be_read_again) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::cli {
 namespace {
 
 TEST(Table, lines_columns_up) {
@@ -61,4 +61,4 @@ TEST(Printable, json_stays_the_same_json) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cli

@@ -9,7 +9,7 @@
 
 #include "base/time.h"
 
-namespace holdfast {
+namespace holdfast::client {
 namespace {
 
 /// What an accessor gives for an object that is about to go must not refer into it.
@@ -128,4 +128,4 @@ TEST(Predicate, is_given_to_an_intent_as_the_enum_or_as_its_name) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client

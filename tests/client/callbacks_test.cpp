@@ -15,7 +15,7 @@
 #include "base/time.h"
 #include "client/scripted_server.h"
 
-namespace holdfast {
+namespace holdfast::client {
 namespace {
 
 /// A callback that does not end before it is let. It outlives the lease, which waits for it.
@@ -221,4 +221,4 @@ TEST(Callbacks, are_not_set_in_a_child_of_fork_and_do_not_hang_there) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -9,7 +9,7 @@
 #include "base/time.h"
 #include "client/scripted_server.h"
 
-namespace holdfast {
+namespace holdfast::client {
 namespace {
 
 using Reply = ScriptedServer::Reply;
@@ -353,4 +353,4 @@ TEST(ClientFailures, a_bad_server_address_is_refused_with_the_reason) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -12,7 +12,7 @@
 #include "client/scripted_server.h"
 #include "client/server_process.h"
 
-namespace holdfast {
+namespace holdfast::client {
 namespace {
 
 Client client_of(const ServerProcess& server, const std::string& holder) {
@@ -191,4 +191,4 @@ TEST(ClientAndServer, find_a_server_that_starts_late) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -4,10 +4,10 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-namespace holdfast {
+namespace holdfast::client {
 namespace {
 
-core::Timeline timeline_for(Duration ttl) {
+lease::Timeline timeline_for(Duration ttl) {
     return {ttl / 3, ttl * 2 / 3, ttl * 5 / 6, ttl};
 }
 
@@ -22,9 +22,9 @@ TEST(Deadlines, count_from_the_moment_of_sending) {
 }
 
 TEST(Deadlines, keep_a_margin_of_one_percent_but_never_less_than_fifty_milliseconds) {
-    EXPECT_EQ(skew_margin(60s), 600ms);
-    EXPECT_EQ(skew_margin(5s), 50ms);
-    EXPECT_EQ(skew_margin(1s), 50ms);
+    EXPECT_EQ(lease::skew_margin(60s), 600ms);
+    EXPECT_EQ(lease::skew_margin(5s), 50ms);
+    EXPECT_EQ(lease::skew_margin(1s), 50ms);
 }
 
 TEST(Deadlines, of_an_answer_with_less_time_left_than_the_margin_are_over_before_they_begin) {
@@ -46,8 +46,8 @@ RC_GTEST_PROP(Deadlines, come_in_order_whatever_the_ttl, ()) {
     RC_ASSERT(deadlines.renew < deadlines.soft);
     RC_ASSERT(deadlines.soft < deadlines.hard);
     RC_ASSERT(deadlines.hard < deadlines.end);
-    RC_ASSERT(deadlines.end == start + ttl - skew_margin(ttl));
+    RC_ASSERT(deadlines.end == start + ttl - lease::skew_margin(ttl));
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client

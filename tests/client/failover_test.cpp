@@ -11,7 +11,7 @@
 #include "client/http_connection.h"
 #include "client/scripted_server.h"
 
-namespace holdfast {
+namespace holdfast::client {
 namespace {
 
 using Reply = ScriptedServer::Reply;
@@ -275,4 +275,4 @@ TEST(Failover, of_a_renewal_goes_to_the_node_that_has_a_majority) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::client {
 namespace {
 
 constexpr HolderInstant end{100s};
@@ -70,4 +70,4 @@ TEST(HeldUntil, ends_for_all_threads_when_it_ends_for_one) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "client/scripted_server.h"
 
-namespace holdfast {
+namespace holdfast::client {
 namespace {
 
 using Reply = ScriptedServer::Reply;
@@ -184,4 +184,4 @@ TEST(HttpConnection, returns_the_refusal_of_a_stream) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -6,7 +6,7 @@
 
 #include "client/keeper.h"
 
-namespace holdfast {
+namespace holdfast::client {
 namespace {
 
 constexpr HolderInstant start{1000s};
@@ -56,8 +56,8 @@ class Link {
 
     /// T3: whoever looks at this moment and finds it held has at least the margin left at the server.
     void check(HolderInstant now) const {
-        if (now < held_until_) RC_ASSERT(now + skew_margin(ttl_) < server_end_);
-        RC_ASSERT(held_until_ + skew_margin(ttl_) <= server_end_);
+        if (now < held_until_) RC_ASSERT(now + lease::skew_margin(ttl_) < server_end_);
+        RC_ASSERT(held_until_ + lease::skew_margin(ttl_) <= server_end_);
     }
 
     void send(HolderInstant now, const Weather& weather) {
@@ -141,4 +141,4 @@ RC_GTEST_PROP(Keeper, keeps_a_lease_for_ever_on_a_network_that_works, ()) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client

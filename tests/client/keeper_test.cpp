@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::client {
 namespace {
 
 constexpr HolderInstant start{1000s};
@@ -147,4 +147,4 @@ TEST_F(KeeperTest, does_not_renew_a_lease_that_ended_while_the_process_was_stopp
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -12,7 +12,7 @@
 #include "base/time.h"
 #include "client/scripted_server.h"
 
-namespace holdfast {
+namespace holdfast::client {
 namespace {
 
 TEST(Lease, that_holds_nothing_answers_everything) {
@@ -150,4 +150,4 @@ TEST(Lease, is_not_held_when_a_stopped_process_wakes_after_its_deadline) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client

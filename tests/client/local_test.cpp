@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "client/scripted_server.h"
 
-namespace holdfast {
+namespace holdfast::client {
 namespace {
 
 TEST(Local, grants_with_a_rising_token_and_releases_at_the_end_of_the_scope) {
@@ -196,4 +196,4 @@ TEST(Local, lives_as_long_as_a_lease_of_it_does) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client

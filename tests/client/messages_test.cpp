@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::client {
 namespace {
 
 const AcquireAsk one_resource{.holder = "alice", .session = "s", .intents = {{"a"}}};
@@ -53,7 +53,7 @@ TEST(Messages, take_the_grant_out_of_an_answer) {
     EXPECT_EQ(grants->front().grant.id, "a#7");
     EXPECT_EQ(grants->front().grant.token, 7U);
     EXPECT_EQ(grants->front().timing.ttl, 60s);
-    EXPECT_EQ(grants->front().timing.timeline, (core::Timeline{20s, 40s, 50s, 60s}));
+    EXPECT_EQ(grants->front().timing.timeline, (lease::Timeline{20s, 40s, 50s, 60s}));
 }
 
 TEST(Messages, count_a_grant_from_the_sending_of_its_request_and_the_wait_at_the_server) {  // T3
@@ -193,4 +193,4 @@ TEST(AgentMessages, read_what_is_left_of_an_earlier_life) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::client {
 namespace {
 
 constexpr HolderInstant sent_at{50s};
@@ -109,4 +109,4 @@ TEST(RenewalBatch, leaves_every_lease_unanswered_if_the_message_was) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace holdfast {
+namespace holdfast::client {
 
 namespace {
 
@@ -143,4 +143,4 @@ bool eventually(const std::function<bool()>& condition) {
     return true;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::client

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::client {
 
 /// A listener on loopback that does what a test tells it to, byte for byte: for what a real server never does, such as
 /// losing an answer or talking nonsense. It knows no rules.
@@ -70,4 +70,4 @@ std::string rejected_answer(const std::string& id, const std::string& code);
 /// Waits until the condition is true, for a generous time; false if it never was.
 bool eventually(const std::function<bool()>& condition);
 
-}  // namespace holdfast
+}  // namespace holdfast::client

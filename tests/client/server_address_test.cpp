@@ -5,7 +5,7 @@
 
 #include "client/http_connection.h"
 
-namespace holdfast {
+namespace holdfast::client {
 namespace {
 
 TEST(ServerAddress, is_a_host_and_a_port) {
@@ -99,4 +99,4 @@ TEST(ServerAddresses, are_sixteen_at_most) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client

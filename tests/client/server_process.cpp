@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace holdfast {
+namespace holdfast::client {
 
 namespace {
 
@@ -98,4 +98,4 @@ void ServerProcess::thaw() {
     ::kill(pid_, SIGCONT);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::client

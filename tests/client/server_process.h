@@ -4,7 +4,7 @@
 #include <string>
 #include <sys/types.h>
 
-namespace holdfast {
+namespace holdfast::client {
 
 /// A real `holdfast serve` (HOLDFAST_BIN) on a free port with a state directory of its own. Killed and cleaned up at
 /// the end, also if the thread that started it goes away. Throws std::runtime_error if it does not start.
@@ -35,4 +35,4 @@ class ServerProcess {
     pid_t pid_ = -1;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::client

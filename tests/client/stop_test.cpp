@@ -16,7 +16,7 @@
 #include "base/time.h"
 #include "client/scripted_server.h"
 
-namespace holdfast {
+namespace holdfast::client {
 namespace {
 
 using Reply = ScriptedServer::Reply;
@@ -329,4 +329,4 @@ TEST(Work, under_way_goes_on_no_more_after_its_stop) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client

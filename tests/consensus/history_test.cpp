@@ -4,7 +4,7 @@
 #include "consensus/log_world.h"
 #include "support/seeds.h"
 
-namespace holdfast::core {
+namespace holdfast::consensus {
 namespace {
 
 void seeds(std::uint8_t nodes, std::uint64_t count) {
@@ -46,4 +46,4 @@ RC_GTEST_PROP(LogHistory, of_any_steps_keeps_the_rules, ()) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::consensus

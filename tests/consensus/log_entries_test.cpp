@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::core {
+namespace holdfast::consensus {
 namespace {
 
 constexpr LogBallot first_ballot{1, 0};
@@ -99,4 +99,4 @@ TEST(LogEntries, a_snapshot_of_what_is_on_disk_need_not_be_waited_for) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::consensus

@@ -2,7 +2,7 @@
 
 #include "consensus/replicated_log_impl.h"
 
-namespace holdfast::core {
+namespace holdfast::consensus {
 namespace {
 
 LogPromise promise(std::vector<LogDecree> decrees, LogIndex committed = 0) {
@@ -45,4 +45,4 @@ TEST(LogTakeover, takes_the_snapshot_that_reaches_furthest) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::consensus

@@ -4,7 +4,7 @@
 
 #include "consensus/replicated_log.h"
 
-namespace holdfast::core {
+namespace holdfast::consensus {
 namespace {
 
 constexpr Instant noon{1h};
@@ -111,4 +111,4 @@ TEST(LogSubmissions, have_limits) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::consensus

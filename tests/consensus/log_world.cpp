@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace holdfast::core {
+namespace holdfast::consensus {
 namespace {
 
 /// A history as text: `index:value;`, values having neither sign.
@@ -55,7 +55,7 @@ void WorldDisk::store(const LogWrite& write) {
 }
 
 LogWorld::LogWorld(Options options) : options_(options), nodes_(options.nodes) {
-    for (NodeIndex node = 0; node < options_.nodes; ++node) {
+    for (store::quorum::NodeIndex node = 0; node < options_.nodes; ++node) {
         nodes_[node].disk = std::make_unique<WorldDisk>();
         start(node);
     }
@@ -63,7 +63,7 @@ LogWorld::LogWorld(Options options) : options_(options), nodes_(options.nodes) {
 
 LogWorld::~LogWorld() = default;
 
-void LogWorld::start(NodeIndex index) {
+void LogWorld::start(store::quorum::NodeIndex index) {
     Node& node = nodes_[index];
     node.history.clear();
     node.last_applied = 0;
@@ -75,7 +75,7 @@ void LogWorld::start(NodeIndex index) {
         .seed = ++lives_,
         .entries_before_snapshot = options_.entries_before_snapshot,
         .send =
-            [this, index](NodeIndex to, LogMessage message) {
+            [this, index](store::quorum::NodeIndex to, LogMessage message) {
                 messages_.push_back({index, to, std::move(message)});
             },
         .apply = [this, index](LogIndex place, const std::string& value) { on_apply(index, place, value); },
@@ -85,12 +85,12 @@ void LogWorld::start(NodeIndex index) {
     node.log->advance(now_);
 }
 
-void LogWorld::lead(NodeIndex node) {
+void LogWorld::lead(store::quorum::NodeIndex node) {
     ++seen_.takeovers;
     log(node).lead(++term_);
 }
 
-int LogWorld::submit(NodeIndex node) {
+int LogWorld::submit(store::quorum::NodeIndex node) {
     const int number = ++submitted_;
     const std::string value = "v" + std::to_string(number);
     log(node).append(value, [this, node, value, number](const Result<LogIndex>& outcome) {
@@ -104,32 +104,32 @@ std::optional<Result<LogIndex>> LogWorld::outcome(int number) const {
     return found != outcomes_.end() ? std::optional(found->second) : std::nullopt;
 }
 
-std::vector<std::string> LogWorld::applied(NodeIndex node) const {
+std::vector<std::string> LogWorld::applied(store::quorum::NodeIndex node) const {
     std::vector<std::string> values;
     for (const auto& [index, value] : nodes_[node].history)
         values.push_back(value);
     return values;
 }
 
-void LogWorld::crash(NodeIndex node, bool write_reached) {
+void LogWorld::crash(store::quorum::NodeIndex node, bool write_reached) {
     nodes_[node].log.reset();
     nodes_[node].disk->crash(write_reached);
 }
 
-void LogWorld::restart(NodeIndex node) {
+void LogWorld::restart(store::quorum::NodeIndex node) {
     ++seen_.restarts;
     start(node);
 }
 
-void LogWorld::cut(NodeIndex from, NodeIndex to, bool is_cut) {
+void LogWorld::cut(store::quorum::NodeIndex from, store::quorum::NodeIndex to, bool is_cut) {
     if (is_cut)
         cuts_.insert({from, to});
     else
         cuts_.erase({from, to});
 }
 
-void LogWorld::isolate(NodeIndex node, bool is_cut) {
-    for (NodeIndex other = 0; other < options_.nodes; ++other) {
+void LogWorld::isolate(store::quorum::NodeIndex node, bool is_cut) {
+    for (store::quorum::NodeIndex other = 0; other < options_.nodes; ++other) {
         cut(node, other, is_cut);
         cut(other, node, is_cut);
     }
@@ -148,7 +148,7 @@ void LogWorld::deliver(std::size_t which, bool keep) {
     log(message.to).receive(message.from, message.content);
 }
 
-void LogWorld::complete_write(NodeIndex index) {
+void LogWorld::complete_write(store::quorum::NodeIndex index) {
     Node& node = nodes_[index];
     if (!node.log || node.stalled || !node.disk->busy()) return;
     seen_.failed_writes += node.failing ? 1 : 0;
@@ -160,7 +160,7 @@ void LogWorld::quiet() {
         more = false;
         for (; !messages_.empty(); more = true)
             deliver(0, false);
-        for (NodeIndex node = 0; node < options_.nodes; ++node) {
+        for (store::quorum::NodeIndex node = 0; node < options_.nodes; ++node) {
             if (!up(node) || nodes_[node].stalled || !nodes_[node].disk->busy()) continue;
             complete_write(node);
             more = true;
@@ -169,8 +169,8 @@ void LogWorld::quiet() {
 }
 
 void LogWorld::run(const Step& step) {
-    const auto node = static_cast<NodeIndex>(step.which % options_.nodes);
-    const auto other = static_cast<NodeIndex>(step.how % options_.nodes);
+    const auto node = static_cast<store::quorum::NodeIndex>(step.which % options_.nodes);
+    const auto other = static_cast<store::quorum::NodeIndex>(step.how % options_.nodes);
     Node& one = nodes_[node];
     switch (step.what) {
         case 0:
@@ -210,22 +210,22 @@ void LogWorld::run(const Step& step) {
     if (step.what < 18) return deliver(0, false);
     for (int some = 0; some < 6 && !messages_.empty(); ++some)
         deliver(0, false);
-    for (NodeIndex each = 0; each < options_.nodes; ++each)
+    for (store::quorum::NodeIndex each = 0; each < options_.nodes; ++each)
         complete_write(each);
 }
 
 void LogWorld::heal() {
     cuts_.clear();
-    for (NodeIndex node = 0; node < options_.nodes; ++node) {
+    for (store::quorum::NodeIndex node = 0; node < options_.nodes; ++node) {
         nodes_[node].stalled = nodes_[node].failing = false;
         if (!up(node)) restart(node);
     }
-    const auto first = static_cast<NodeIndex>(term_ % options_.nodes);
-    for (NodeIndex node = 0; node < options_.nodes; ++node)
+    const auto first = static_cast<store::quorum::NodeIndex>(term_ % options_.nodes);
+    for (store::quorum::NodeIndex node = 0; node < options_.nodes; ++node)
         if (node != first) log(node).follow(first);
     lead(first);
     if (!come_to_rest()) return violate("the faults have stopped and the log is stuck");
-    const int last = submit(static_cast<NodeIndex>(options_.nodes - 1));
+    const int last = submit(static_cast<store::quorum::NodeIndex>(options_.nodes - 1));
     if (!come_to_rest(last)) return violate("the faults have stopped and nothing can be appended");
     if (!*outcome(last)) violate("the faults have stopped and an append fails: " + outcome(last)->error().message);
     check_all_have_everything();
@@ -251,7 +251,7 @@ bool LogWorld::at_rest() const {
 }
 
 void LogWorld::check_all_have_everything() {
-    for (NodeIndex node = 0; node < options_.nodes; ++node) {
+    for (store::quorum::NodeIndex node = 0; node < options_.nodes; ++node) {
         const History& history = nodes_[node].history;
         if (history != nodes_.front().history) violate("the nodes end with different logs");
         for (const auto& [index, value] : acknowledged_) {
@@ -263,7 +263,7 @@ void LogWorld::check_all_have_everything() {
     }
 }
 
-void LogWorld::on_apply(NodeIndex node, LogIndex index, const std::string& value) {
+void LogWorld::on_apply(store::quorum::NodeIndex node, LogIndex index, const std::string& value) {
     Node& one = nodes_[node];
     const std::string who = "node " + std::to_string(node);
     if (index <= one.last_applied) violate(who + " applies " + std::to_string(index) + " twice or out of order");
@@ -274,7 +274,7 @@ void LogWorld::on_apply(NodeIndex node, LogIndex index, const std::string& value
     chosen(index, value, who);
 }
 
-void LogWorld::on_install(NodeIndex node, const std::string& state) {
+void LogWorld::on_install(store::quorum::NodeIndex node, const std::string& state) {
     ++seen_.installs;
     Node& one = nodes_[node];
     const History before = std::exchange(one.history, decode(state));
@@ -286,7 +286,8 @@ void LogWorld::on_install(NodeIndex node, const std::string& state) {
     if (!one.history.empty()) one.last_applied = std::max(one.last_applied, one.history.rbegin()->first);
 }
 
-void LogWorld::on_answer(NodeIndex node, const std::string& value, const Result<LogIndex>& outcome, int number) {
+void LogWorld::on_answer(store::quorum::NodeIndex node, const std::string& value, const Result<LogIndex>& outcome,
+                         int number) {
     outcomes_.insert_or_assign(number, outcome);
     if (!outcome) return;
     ++seen_.acknowledged;
@@ -340,4 +341,4 @@ std::optional<std::string> run_history(const RandomHistory& history, LogWorld::S
     return world.violation();
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::consensus

@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "consensus/replicated_log.h"
 
-namespace holdfast::core {
+namespace holdfast::consensus {
 
 /// A disk that does its writes when told. A crash loses what it has not done.
 class WorldDisk final : public LogDisk {
@@ -82,21 +82,21 @@ class LogWorld {
     const Seen& seen() const { return seen_; }
 
     // ---- for tests that say themselves what happens ----
-    ReplicatedLog& log(NodeIndex node) { return *nodes_[node].log; }
-    WorldDisk& disk(NodeIndex node) { return *nodes_[node].disk; }
-    bool up(NodeIndex node) const { return nodes_[node].log != nullptr; }
+    ReplicatedLog& log(store::quorum::NodeIndex node) { return *nodes_[node].log; }
+    WorldDisk& disk(store::quorum::NodeIndex node) { return *nodes_[node].disk; }
+    bool up(store::quorum::NodeIndex node) const { return nodes_[node].log != nullptr; }
     bool led() const;
-    void lead(NodeIndex node);
+    void lead(store::quorum::NodeIndex node);
     /// Under a number that is returned; the value is made of it.
-    int submit(NodeIndex node);
+    int submit(store::quorum::NodeIndex node);
     std::optional<Result<LogIndex>> outcome(int number) const;
-    std::vector<std::string> applied(NodeIndex node) const;
-    void crash(NodeIndex node, bool write_reached = false);
-    void restart(NodeIndex node);
-    void cut(NodeIndex from, NodeIndex to, bool is_cut = true);
-    void isolate(NodeIndex node, bool is_cut = true);
-    void stall(NodeIndex node, bool stalled = true) { nodes_[node].stalled = stalled; }
-    void fail_writes(NodeIndex node, bool failing = true) { nodes_[node].failing = failing; }
+    std::vector<std::string> applied(store::quorum::NodeIndex node) const;
+    void crash(store::quorum::NodeIndex node, bool write_reached = false);
+    void restart(store::quorum::NodeIndex node);
+    void cut(store::quorum::NodeIndex from, store::quorum::NodeIndex to, bool is_cut = true);
+    void isolate(store::quorum::NodeIndex node, bool is_cut = true);
+    void stall(store::quorum::NodeIndex node, bool stalled = true) { nodes_[node].stalled = stalled; }
+    void fail_writes(store::quorum::NodeIndex node, bool failing = true) { nodes_[node].failing = failing; }
     void pass(Duration time);
     /// Delivers everything and lets every disk write, until nothing is left to do at this time.
     void quiet();
@@ -112,17 +112,18 @@ class LogWorld {
         bool failing = false;
     };
     struct Message {
-        NodeIndex from;
-        NodeIndex to;
+        store::quorum::NodeIndex from;
+        store::quorum::NodeIndex to;
         LogMessage content;
     };
 
-    void start(NodeIndex node);
+    void start(store::quorum::NodeIndex node);
     void deliver(std::size_t which, bool keep);
-    void complete_write(NodeIndex node);
-    void on_apply(NodeIndex node, LogIndex index, const std::string& value);
-    void on_answer(NodeIndex node, const std::string& value, const Result<LogIndex>& outcome, int number);
-    void on_install(NodeIndex node, const std::string& state);
+    void complete_write(store::quorum::NodeIndex node);
+    void on_apply(store::quorum::NodeIndex node, LogIndex index, const std::string& value);
+    void on_answer(store::quorum::NodeIndex node, const std::string& value, const Result<LogIndex>& outcome,
+                   int number);
+    void on_install(store::quorum::NodeIndex node, const std::string& state);
     bool durable_on_a_majority(LogIndex index, const std::string& value) const;
     void chosen(LogIndex index, const std::string& value, const std::string& who);
     void violate(std::string what);
@@ -133,12 +134,12 @@ class LogWorld {
 
     Options options_;
     Instant now_{};
-    Token term_ = 100;
+    lease::Token term_ = 100;
     std::uint64_t lives_ = 0;
     int submitted_ = 0;
     std::vector<Node> nodes_;
     std::deque<Message> messages_;
-    std::set<std::pair<NodeIndex, NodeIndex>> cuts_;
+    std::set<std::pair<store::quorum::NodeIndex, store::quorum::NodeIndex>> cuts_;
     History chosen_;        ///< as whoever applied it first had it
     History acknowledged_;  ///< to whoever asked
     std::map<int, Result<LogIndex>> outcomes_;
@@ -155,4 +156,4 @@ struct RandomHistory {
 };
 std::optional<std::string> run_history(const RandomHistory& history, LogWorld::Seen* seen = nullptr);
 
-}  // namespace holdfast::core
+}  // namespace holdfast::consensus

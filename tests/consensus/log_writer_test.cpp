@@ -4,7 +4,7 @@
 
 #include "consensus/log_world.h"
 
-namespace holdfast::core {
+namespace holdfast::consensus {
 namespace {
 
 constexpr LogBallot ballot{1, 0};
@@ -92,4 +92,4 @@ TEST_F(LogWriterTest, an_answer_that_comes_after_its_end_is_harmless) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::consensus

@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "mutants/mutant.h"
 #include "consensus/log_world.h"
+#include "mutants/mutant.h"
 
-namespace holdfast::core {
+namespace holdfast::consensus {
 namespace {
 
 constexpr std::uint64_t seeds = 600;
@@ -74,4 +74,4 @@ TEST(LogMutants, are_not_seen_where_there_are_none) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::consensus

@@ -4,7 +4,7 @@
 
 #include "consensus/log_world.h"
 
-namespace holdfast::core {
+namespace holdfast::consensus {
 namespace {
 
 // One node, and what is said to it.
@@ -16,7 +16,7 @@ constexpr LogBallot new_leader{20, 2};
 class OneOfThree : public testing::Test {
  protected:
     template <class M>
-    void hear(NodeIndex from, M message) {
+    void hear(store::quorum::NodeIndex from, M message) {
         log_.receive(from, LogMessage{std::move(message)});
     }
     void write() {
@@ -24,22 +24,23 @@ class OneOfThree : public testing::Test {
             disk_.complete(false);
     }
     template <class M>
-    std::vector<std::pair<NodeIndex, M>> said() {
-        std::vector<std::pair<NodeIndex, M>> found;
+    std::vector<std::pair<store::quorum::NodeIndex, M>> said() {
+        std::vector<std::pair<store::quorum::NodeIndex, M>> found;
         for (const auto& [to, message] : sent_)
             if (const M* one = std::get_if<M>(&message)) found.emplace_back(to, *one);
         return found;
     }
 
     WorldDisk disk_;
-    std::vector<std::pair<NodeIndex, LogMessage>> sent_;
+    std::vector<std::pair<store::quorum::NodeIndex, LogMessage>> sent_;
     std::vector<std::pair<LogIndex, std::string>> applied_;
     ReplicatedLog log_{
         {.node = 1,
          .members = 3,
          .disk = disk_,
          .found = {},
-         .send = [this](NodeIndex to, LogMessage message) { sent_.emplace_back(to, std::move(message)); },
+         .send = [this](store::quorum::NodeIndex to,
+                        LogMessage message) { sent_.emplace_back(to, std::move(message)); },
          .apply = [this](LogIndex index, const std::string& value) { applied_.emplace_back(index, value); },
          .take_snapshot = [] { return std::string("state"); },
          .install = [](const std::string&) {}}};
@@ -245,4 +246,4 @@ TEST_F(OneOfThree, does_not_take_submissions_if_it_does_not_lead) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::consensus

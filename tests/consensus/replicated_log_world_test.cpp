@@ -3,7 +3,7 @@
 #include "consensus/log_world.h"
 #include "consensus/replicated_log.h"
 
-namespace holdfast::core {
+namespace holdfast::consensus {
 namespace {
 
 using Values = std::vector<std::string>;
@@ -23,7 +23,7 @@ class ThreeNodes : public testing::Test {
         return outcome && !*outcome ? outcome->error().code : "";
     }
     void expect_everywhere(const Values& values) {
-        for (NodeIndex node = 0; node < 3; ++node)
+        for (store::quorum::NodeIndex node = 0; node < 3; ++node)
             EXPECT_EQ(world_.applied(node), values) << "node " << int{node};
     }
 
@@ -100,7 +100,7 @@ TEST_F(ThreeNodes, append_with_several_in_flight) {
     for (int i = 0; i < 5; ++i)
         world_.submit(0);
     world_.quiet();
-    for (NodeIndex node = 0; node < 3; ++node)
+    for (store::quorum::NodeIndex node = 0; node < 3; ++node)
         world_.stall(node, false);
     world_.quiet();
     expect_everywhere({"v1", "v2", "v3", "v4", "v5"});
@@ -220,7 +220,7 @@ TEST_F(ThreeNodes, a_leader_that_lagged_learns_all_from_those_who_promise) {
 }
 
 TEST_F(ThreeNodes, survive_disks_that_fail_for_a_while) {
-    for (NodeIndex node = 0; node < 3; ++node)
+    for (store::quorum::NodeIndex node = 0; node < 3; ++node)
         world_.fail_writes(node);
     const int through_leader = world_.submit(0);
     const int through_other = world_.submit(1);
@@ -230,7 +230,7 @@ TEST_F(ThreeNodes, survive_disks_that_fail_for_a_while) {
     }
     EXPECT_EQ(refusal(through_leader), "storage_failed") << "nobody waits for disks that refuse";
     EXPECT_EQ(refusal(through_other), "storage_failed");
-    for (NodeIndex node = 0; node < 3; ++node)
+    for (store::quorum::NodeIndex node = 0; node < 3; ++node)
         world_.fail_writes(node, false);
     for (int i = 0; i < 4; ++i) {
         world_.pass(500ms);
@@ -278,4 +278,4 @@ TEST(ReplicatedLog, an_answer_may_append_the_next) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::consensus

@@ -33,7 +33,7 @@ TEST(PublisherHello, of_an_older_publisher_says_that_it_does_not_know_may_retry)
 }
 
 TEST(Renewal, of_a_name_of_thirty_bytes_is_a_frame_of_less_than_240_bytes) {
-    const Identity identity = Identity::generate();
+    const identity::Identity identity = identity::Identity::generate();
     const Update update{.action = Action::renew,
                         .name = std::string(30, 'n'),
                         .token = (1ULL << 53) - 1,
@@ -43,8 +43,9 @@ TEST(Renewal, of_a_name_of_thirty_bytes_is_a_frame_of_less_than_240_bytes) {
                         .nonce = UINT64_MAX};
     const std::string request = encode(update);
     std::string frame;
-    append_frame(SignedUpdate{request, identity.public_key(), identity.sign(update_purpose, request), UINT32_MAX},
-                 frame);
+    append_frame(
+        SignedUpdate{request, identity.public_key(), identity.sign(identity::update_purpose, request), UINT32_MAX},
+        frame);
     EXPECT_LT(frame.size(), 240U);
 }
 

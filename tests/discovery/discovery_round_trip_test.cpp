@@ -13,7 +13,7 @@ namespace {
 std::string body_of(const Message& message) {
     std::string frame;
     append_frame(message, frame);
-    return frame.substr(frame_header_bytes);
+    return frame.substr(codec::frame_header_bytes);
 }
 
 RC_GTEST_PROP(DiscoveryRoundTrip, a_message_of_every_kind_arrives_with_equal_content, (std::uint64_t seed)) {

@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::string frame;
     discovery::append_frame(*message, frame);
     std::string_view rest = frame;
-    const auto body = take_frame(rest, discovery::max_frame_bytes);
+    const auto body = codec::take_frame(rest, discovery::max_frame_bytes);
     require(body && *body && rest.empty(), "a frame is whole");
     const auto heard = discovery::decode(**body);
     require(heard && *heard == *message, "a message that was let through is let through again, the same");

@@ -4,30 +4,30 @@
 
 #include "authority/desk.h"
 
-namespace holdfast::core {
+namespace holdfast::election {
 namespace {
 
 /// A candidate that writes down when it began and ceased to lead.
 struct ConflictReport {
-    ConflictReport(Desk& at, const std::string& id)
+    ConflictReport(authority::Desk& at, const std::string& id)
         : desk(at),
           candidate({.authority = at.authority,
                      .group = "log",
                      .id = id,
                      .ttl = 10s,
-                     .on_lead = [this](Token term) { terms.push_back(term); },
+                     .on_lead = [this](lease::Token term) { terms.push_back(term); },
                      .on_cease = [this] { ++ceased; }}) {}
 
     void tick() { candidate.advance(desk.now); }
 
-    Desk& desk;
-    std::vector<Token> terms;
+    authority::Desk& desk;
+    std::vector<lease::Token> terms;
     int ceased = 0;
     Candidate candidate;
 };
 
 /// Lets time pass in small steps, in which every candidate acts when it is due.
-void pass(Desk& desk, Duration time, std::initializer_list<ConflictReport*> candidates) {
+void pass(authority::Desk& desk, Duration time, std::initializer_list<ConflictReport*> candidates) {
     for (const Instant end = desk.now + time; desk.now < end;) {
         desk.pass(100ms);
         for (ConflictReport* one : candidates)
@@ -36,7 +36,7 @@ void pass(Desk& desk, Duration time, std::initializer_list<ConflictReport*> cand
 }
 
 TEST(Candidate, leads_if_nobody_does_and_goes_on_by_renewing) {
-    Desk desk;
+    authority::Desk desk;
     ConflictReport one(desk, "a");
     pass(desk, 60s, {&one});
     EXPECT_EQ(one.terms.size(), 1U);
@@ -45,7 +45,7 @@ TEST(Candidate, leads_if_nobody_does_and_goes_on_by_renewing) {
 }
 
 TEST(Candidate, takes_over_with_a_higher_term_when_the_leader_is_gone) {
-    Desk desk;
+    authority::Desk desk;
     ConflictReport one(desk, "a"), two(desk, "b");
     pass(desk, 30s, {&one, &two});
     ASSERT_EQ(one.terms.size(), 1U);
@@ -60,7 +60,7 @@ TEST(Candidate, takes_over_with_a_higher_term_when_the_leader_is_gone) {
 }
 
 TEST(Candidate, ceases_by_its_own_clock_before_the_lease_ends) {
-    Desk desk;
+    authority::Desk desk;
     ConflictReport one(desk, "a");
     one.tick();
     ASSERT_EQ(one.terms.size(), 1U);
@@ -73,7 +73,7 @@ TEST(Candidate, ceases_by_its_own_clock_before_the_lease_ends) {
 }
 
 TEST(Candidate, gives_the_lease_back_at_once_when_it_withdraws) {
-    Desk desk;
+    authority::Desk desk;
     ConflictReport one(desk, "a"), two(desk, "b");
     pass(desk, 1s, {&one, &two});
     one.candidate.withdraw();
@@ -83,10 +83,10 @@ TEST(Candidate, gives_the_lease_back_at_once_when_it_withdraws) {
 }
 
 TEST(Candidate, ceases_when_an_admin_bars_its_lease_and_stands_again) {
-    Desk desk;
+    authority::Desk desk;
     ConflictReport one(desk, "a");
     pass(desk, 1s, {&one});
-    desk.authority.bar({"leader:log", one.terms.at(0)}, [](const Answer<HeldLease>&) {});
+    desk.authority.bar({"leader:log", one.terms.at(0)}, [](const authority::Answer<authority::HeldLease>&) {});
     pass(desk, 10s, {&one});
     EXPECT_EQ(one.ceased, 1);
     EXPECT_EQ(one.terms.size(), 2U);
@@ -94,7 +94,7 @@ TEST(Candidate, ceases_when_an_admin_bars_its_lease_and_stands_again) {
 }
 
 TEST(Candidate, that_is_gone_leaves_nothing_behind) {
-    Desk desk;
+    authority::Desk desk;
     ConflictReport other(desk, "x");
     other.tick();
     {
@@ -109,4 +109,4 @@ TEST(Candidate, that_is_gone_leaves_nothing_behind) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::election

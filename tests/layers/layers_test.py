@@ -1,4 +1,5 @@
-"""Checks that includes only point up the list of folders in CMakeLists.txt, and that pure folders stay pure.
+"""Checks that includes only point up the list of folders in CMakeLists.txt, that pure folders stay pure, and that
+namespaces follow folders.
 
 The list is read from the add_subdirectory() lines, so it exists once. A file belongs to the longest listed folder that
 contains it: src/client/agent is part of src/client.
@@ -17,6 +18,11 @@ PURE = ("lease", "codec", "codec/record", "codec/peer", "store", "store/memory",
         "authority", "election", "agreed", "redis", "keys/controller", "discovery", "discovery/directory")
 IMPURE = re.compile(r'#include *[<"](boost/(asio|beast)|thread|mutex|condition_variable|random)|_clock::now|random_device')
 INCLUDE = re.compile(r'^#include "([^"]+/[^"]+)"', re.MULTILINE)
+
+NAMESPACE = re.compile(r"^namespace (holdfast[\w:]*(?:::inline base)?) \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+FORWARD = re.compile(r"(?:\s*(?:enum )?(?:class|struct) \w+(?: : [\w:]+)?;)*\s*")
+# Where classes of the public API are implemented. These alone are in `holdfast` itself.
+IMPLEMENT_API = ("client", "client/agent", "client/sessions", "discovery/publisher")
 
 
 def layers(root):
@@ -62,7 +68,28 @@ def violations(root):
     return found
 
 
+def namespace_of(folder):
+    return "holdfast::inline base" if folder == "base" else "holdfast::" + folder.replace("/", "::")
+
+
+def misplaced(root):
+    """Namespaces that are not of the folder they are in, but for those that only declare a class of another folder."""
+    found = []
+    for path, text in sources(root):
+        folder = os.path.dirname(path)
+        own = namespace_of(folder)
+        for name, body in NAMESPACE.findall(text):
+            is_api = name == "holdfast" and folder in IMPLEMENT_API
+            if name != own and not name.startswith(own + "::") and not is_api and not FORWARD.fullmatch(body):
+                found.append(f"src/{path} has namespace {name}, not {own}")
+    return found
+
+
 class Layers(unittest.TestCase):
+    def test_namespaces_follow_folders(self):
+        self.assertEqual(misplaced(SOURCE), [])
+        self.assertGreater(sum(len(NAMESPACE.findall(text)) for _, text in sources(SOURCE)), 300)
+
     def test_no_include_points_down_the_list_and_pure_folders_are_pure(self):
         self.assertEqual(violations(SOURCE), [])
 
@@ -105,6 +132,12 @@ class Planted(unittest.TestCase):
         root = self.tree(**{"src/lease/now.cpp": "auto now = std::chrono::steady_clock::now();\n",
                             "src/lease/thread.h": "#include <thread>\n", "src/server/now.cpp": "#include <thread>\n"})
         self.assertEqual(len(violations(root)), 2)
+
+    def test_a_namespace_of_another_folder_is_found(self):
+        root = self.tree(**{"src/lease/deep/fine.h": "namespace holdfast::base {\nclass Other;\n}\n\n"
+                                                     "namespace holdfast::lease::deep {\nint f();\n}\n",
+                            "src/lease/wrong.h": "namespace holdfast::base {\nint f();\n}\n"})
+        self.assertEqual(misplaced(root), ["src/lease/wrong.h has namespace holdfast::base, not holdfast::lease"])
 
 
 if __name__ == "__main__":

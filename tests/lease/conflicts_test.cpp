@@ -4,7 +4,7 @@
 
 #include "lease/make_lease.h"
 
-namespace holdfast::core {
+namespace holdfast::lease {
 namespace {
 
 Lease agents_lease(Token token, std::string holder, Priority priority) {
@@ -219,4 +219,4 @@ TEST(DueWaiters, are_none_while_a_neighbour_stands_in_the_way) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

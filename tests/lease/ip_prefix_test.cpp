@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::core {
+namespace holdfast::lease {
 namespace {
 
 TEST(IpPrefix, has_one_spelling) {
@@ -84,4 +84,4 @@ TEST(AddressBans, cover_addresses_alone_and_by_prefix_and_no_others) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

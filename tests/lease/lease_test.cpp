@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::core {
+namespace holdfast::lease {
 namespace {
 
 TEST(LeaseName, is_the_resource_and_the_token) {
@@ -28,4 +28,4 @@ TEST(Lease, is_active_until_the_very_instant_it_expires) {  // T2
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

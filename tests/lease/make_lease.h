@@ -4,7 +4,7 @@
 
 #include "lease/lease.h"
 
-namespace holdfast::core {
+namespace holdfast::lease {
 
 /// A lease with what a test cares about.
 inline Lease make_lease(Token token, Instant expires_at, Predicate predicate = Predicate::mutates,
@@ -17,4 +17,4 @@ inline Lease make_lease(Token token, Instant expires_at, Predicate predicate = P
     return made;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::core {
+namespace holdfast::lease {
 namespace {
 
 TEST(Names, carry_their_namespace_unless_it_is_the_default_one) {
@@ -60,4 +60,4 @@ TEST(Manifest, gives_each_thing_its_one_name) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::core {
+namespace holdfast::lease {
 namespace {
 
 Duration granted(const Policy& policy, std::optional<Duration> asked) {
@@ -131,4 +131,4 @@ TEST(Policy, sees_the_bare_name_of_a_service_and_who_is_approved) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

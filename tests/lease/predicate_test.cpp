@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::core {
+namespace holdfast::lease {
 namespace {
 
 // Rows and columns in the order of all_predicates: PROVIDES CONSUMES MUTATES DELETES DEPENDS_ON RENAMES (G2).
@@ -43,4 +43,4 @@ TEST(PredicateSet, admits_what_is_compatible_with_every_member) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

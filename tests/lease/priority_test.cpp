@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::core {
+namespace holdfast::lease {
 namespace {
 
 TEST(Rank, is_by_priority_first) {
@@ -30,4 +30,4 @@ TEST(Rank, orders_any_two_different_requests_one_way_only) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

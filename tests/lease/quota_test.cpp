@@ -5,7 +5,7 @@
 
 #include "lease/rules.h"
 
-namespace holdfast::core {
+namespace holdfast::lease {
 namespace {
 
 constexpr Duration grain = 10ms;  ///< every time in here is a multiple of it
@@ -147,4 +147,4 @@ RC_GTEST_PROP(Quota, counts_the_time_with_a_resource_against_the_time_without_it
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

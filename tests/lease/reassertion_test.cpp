@@ -2,7 +2,7 @@
 
 #include "lease/rules.h"
 
-namespace holdfast::core {
+namespace holdfast::lease {
 namespace {
 
 constexpr Instant start{1000s};
@@ -88,4 +88,4 @@ TEST_F(Asserting, is_refused_once_an_admin_barred_it) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

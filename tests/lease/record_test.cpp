@@ -4,7 +4,7 @@
 
 #include "lease/make_lease.h"
 
-namespace holdfast::core {
+namespace holdfast::lease {
 namespace {
 
 Waiter waiter(std::uint64_t id, Predicate predicate, Instant until = Instant{1h}) {
@@ -103,4 +103,4 @@ TEST(Record, reserves_nothing_that_was_noticed_too_late) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

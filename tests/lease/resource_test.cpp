@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::core {
+namespace holdfast::lease {
 namespace {
 
 TEST(Normalised, names_are_one_name_for_one_thing) {
@@ -70,4 +70,4 @@ TEST(FilePaths, overlap_where_one_lies_in_the_tree_of_the_other) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::core {
+namespace holdfast::lease {
 namespace {
 
 constexpr Instant start{1000s};
@@ -475,4 +475,4 @@ TEST_F(Rules, refuse_to_renew_what_stands_still_and_forgive_when_it_moves) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::core {
+namespace holdfast::lease {
 namespace {
 
 Lease lease_of(Duration ttl) {
@@ -32,4 +32,4 @@ TEST(Timeline, told_later_has_less_left_and_never_less_than_nothing) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::lease

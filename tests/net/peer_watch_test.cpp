@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace holdfast {
+namespace holdfast::net {
 namespace {
 
 /// Both ends of a TCP connection of this machine.
@@ -82,4 +82,4 @@ TEST_F(PeerWatch, probes_one_who_waits_every_second_and_others_rarely) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::net

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::net {
 namespace {
 
 constexpr Duration timeout = 60s;
@@ -31,4 +31,4 @@ TEST(WriteProgress, does_not_count_a_byte_now_and_then) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::net

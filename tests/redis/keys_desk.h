@@ -11,33 +11,33 @@
 namespace holdfast::redis {
 
 /// Redis's commands on an authority, with time in the test's hand.
-class KeysDesk : public core::Desk {
+class KeysDesk : public authority::Desk {
  public:
-    explicit KeysDesk(core::Policy policy = {}, Instant recovering_until = Instant{})
+    explicit KeysDesk(lease::Policy policy = {}, Instant recovering_until = Instant{})
         : Desk(std::move(policy), recovering_until) {
-        authority.events().subscribe([this](const core::Event& event) {
+        authority.events().subscribe([this](const authority::Event& event) {
             happened.push_back(std::string(to_string(event.kind)) + " " + event.holder);
         });
     }
 
-    using SimpleRule = void (*)(core::RecordTransaction&);
+    using SimpleRule = void (*)(authority::RecordTransaction&);
 
-    core::SingleRecordAnswer run(const std::string& key, const std::string& value, core::SingleRecord::Rule rule,
-                                 bool takes = false) {
-        std::optional<core::SingleRecordAnswer> got;
+    authority::SingleRecordAnswer run(const std::string& key, const std::string& value,
+                                      authority::SingleRecord::Rule rule, bool takes = false) {
+        std::optional<authority::SingleRecordAnswer> got;
         authority.single_record().update(
             {.resource = "@redis/" + key, .holder = value, .extra = {}, .takes = takes, .exact = true}, std::move(rule),
-            [&got](const core::SingleRecordAnswer& answer) { got = answer; });
+            [&got](const authority::SingleRecordAnswer& answer) { got = answer; });
         return *got;
     }
 
-    core::SingleRecordAnswer set(const std::string& key, const std::string& value, Duration ttl,
-                                 SetTerms::When when = SetTerms::When::always) {
+    authority::SingleRecordAnswer set(const std::string& key, const std::string& value, Duration ttl,
+                                      SetTerms::When when = SetTerms::When::always) {
         return set(key, value, SetTerms{.when = when, .ttl = ttl});
     }
-    core::SingleRecordAnswer set(const std::string& key, const std::string& value, SetTerms terms) {
+    authority::SingleRecordAnswer set(const std::string& key, const std::string& value, SetTerms terms) {
         return run(
-            key, value, [terms](core::RecordTransaction& desk) { set_key(desk, terms); }, true);
+            key, value, [terms](authority::RecordTransaction& desk) { set_key(desk, terms); }, true);
     }
     bool set_nx(const std::string& key, const std::string& value, Duration ttl = 30s) {
         const auto answer = set(key, value, ttl, SetTerms::When::absent);
@@ -53,23 +53,23 @@ class KeysDesk : public core::Desk {
     KeyOutcome outcome(const std::string& key, const std::string& value, SimpleRule rule, bool takes = false) {
         return outcome_of(run(key, value, rule, takes));
     }
-    core::SingleRecordAnswer expire(const std::string& key, Duration ttl, ExpireWhen when = ExpireWhen::always) {
-        return run(key, "", [ttl, when](core::RecordTransaction& desk) { expire_key(desk, ttl, when); });
+    authority::SingleRecordAnswer expire(const std::string& key, Duration ttl, ExpireWhen when = ExpireWhen::always) {
+        return run(key, "", [ttl, when](authority::RecordTransaction& desk) { expire_key(desk, ttl, when); });
     }
-    core::SingleRecordAnswer expire_mine(const std::string& key, const std::string& value, Duration ttl) {
-        return run(key, value, [ttl](core::RecordTransaction& desk) { expire_if_equal(desk, ttl); });
+    authority::SingleRecordAnswer expire_mine(const std::string& key, const std::string& value, Duration ttl) {
+        return run(key, value, [ttl](authority::RecordTransaction& desk) { expire_if_equal(desk, ttl); });
     }
     std::int64_t pttl(const std::string& key) { return run(key, "", &time_left).number; }
 
     /// The only lease on a key.
-    core::Lease lease_on(const std::string& key) {
-        std::optional<core::Lease> found;
+    lease::Lease lease_on(const std::string& key) {
+        std::optional<lease::Lease> found;
         authority.list({.name_space = "redis", .prefix = key, .holder = {}},
-                       [&found](const core::Answer<core::ListPage>& answer) {
-                           const auto& leases = std::get<core::ListPage>(answer).leases;
+                       [&found](const authority::Answer<store::ListPage>& answer) {
+                           const auto& leases = std::get<store::ListPage>(answer).leases;
                            if (leases.size() == 1) found = leases[0].lease;
                        });
-        return found.value_or(core::Lease{});
+        return found.value_or(lease::Lease{});
     }
 
     std::vector<std::string> happened;

@@ -122,7 +122,7 @@ class History {
 
     KeysDesk desk_;
     ModelRedis model_;
-    core::Token highest_ = 0;
+    lease::Token highest_ = 0;
 };
 
 RC_GTEST_PROP(RedisKeysHistory, answers_as_redis_would, ()) {

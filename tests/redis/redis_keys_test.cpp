@@ -7,7 +7,6 @@
 namespace holdfast::redis {
 namespace {
 
-using core::Code;
 using When = SetTerms::When;
 using Strings = std::vector<std::string>;
 
@@ -16,9 +15,9 @@ using Strings = std::vector<std::string>;
 TEST(RedisKeys, are_leases_with_tokens_and_events_in_lists) {
     KeysDesk desk;
     ASSERT_TRUE(desk.set_nx("k", "a", 30s));
-    const core::Lease first = desk.lease_on("k");
+    const lease::Lease first = desk.lease_on("k");
     EXPECT_EQ(first.holder, "a");
-    EXPECT_EQ(first.predicate, core::Predicate::mutates);
+    EXPECT_EQ(first.predicate, lease::Predicate::mutates);
     EXPECT_EQ(first.ttl, Duration{30s});
     EXPECT_EQ(desk.outcome("k", "a", &remove_if_equal), KeyOutcome::done);
     ASSERT_TRUE(desk.set_nx("k", "b", 30s));
@@ -63,9 +62,9 @@ TEST(RedisKeys, with_nx_do_not_jump_a_queue) {
     KeysDesk desk;
     ASSERT_TRUE(desk.set_nx("k", "a", 1s));
     bool granted = false;
-    desk.authority.acquire(core::Desk::request("patient", {{"@redis/k"}}, 60s), [&](core::AcquireAnswer answer) {
-        granted = std::holds_alternative<core::AcquireGranted>(answer);
-    });
+    desk.authority.acquire(
+        authority::Desk::request("patient", {{"@redis/k"}}, 60s),
+        [&](authority::AcquireAnswer answer) { granted = std::holds_alternative<authority::AcquireGranted>(answer); });
     desk.pass(1s);
     EXPECT_TRUE(granted);
     EXPECT_FALSE(desk.set_nx("k", "b"));
@@ -106,22 +105,22 @@ TEST(RedisKeys, are_refused_not_cut_above_the_maximum) {
 TEST(RedisKeys, are_replaced_by_a_plain_set_and_the_old_holder_is_revoked) {
     KeysDesk desk;
     ASSERT_TRUE(desk.set_nx("k", "a"));
-    const core::Token before = desk.lease_on("k").token;
+    const lease::Token before = desk.lease_on("k").token;
     EXPECT_FALSE(desk.set("k", "b", 10s).refused);
     EXPECT_EQ(desk.get("k"), "b");
     EXPECT_GT(desk.lease_on("k").token, before);
-    EXPECT_EQ(desk.verify("@redis/k", before).verified.state, core::LeaseState::revoked);
+    EXPECT_EQ(desk.verify("@redis/k", before).verified.state, lease::LeaseState::revoked);
     EXPECT_EQ(desk.happened, (Strings{"granted a", "revoked a", "granted b"}));
 }
 
 TEST(RedisKeys, get_a_new_token_from_every_set_even_of_the_same_value) {
     KeysDesk desk;
     ASSERT_TRUE(desk.set_nx("k", "a", 10s));
-    const core::Token before = desk.lease_on("k").token;
+    const lease::Token before = desk.lease_on("k").token;
     EXPECT_EQ(outcome_of(desk.set("k", "a", 20s, When::present)), KeyOutcome::done);
     EXPECT_GT(desk.lease_on("k").token, before);
     EXPECT_EQ(desk.pttl("k"), 20'000);
-    EXPECT_EQ(desk.verify("@redis/k", before).verified.state, core::LeaseState::released);
+    EXPECT_EQ(desk.verify("@redis/k", before).verified.state, lease::LeaseState::released);
 }
 
 TEST(RedisKeys, are_not_cut_short_by_a_set_of_the_same_value) {
@@ -164,11 +163,11 @@ TEST(RedisKeys, keep_the_time_they_have_with_keepttl) {
 }
 
 TEST(RedisKeys, that_cannot_be_replaced_stay_as_they_are) {
-    core::Policy policy;
+    lease::Policy policy;
     policy.bans["banned"] = {};
     KeysDesk desk(policy);
     ASSERT_TRUE(desk.set_nx("k", "a"));
-    const core::Lease before = desk.lease_on("k");
+    const lease::Lease before = desk.lease_on("k");
     EXPECT_EQ(desk.set("k", "banned", 10s).refused, Code::banned);
     EXPECT_EQ(desk.lease_on("k"), before);
     EXPECT_EQ(desk.happened, (Strings{"granted a"}));
@@ -177,7 +176,8 @@ TEST(RedisKeys, that_cannot_be_replaced_stay_as_they_are) {
 TEST(RedisKeys, do_not_jump_a_queue_by_a_plain_set_either) {
     KeysDesk desk;
     ASSERT_TRUE(desk.set_nx("k", "a"));
-    desk.authority.acquire(core::Desk::request("patient", {{"@redis/k"}}, 60s), [](const core::AcquireAnswer&) {});
+    desk.authority.acquire(authority::Desk::request("patient", {{"@redis/k"}}, 60s),
+                           [](const authority::AcquireAnswer&) {});
     EXPECT_EQ(desk.set("k", "b", 10s).refused, Code::busy);
     EXPECT_EQ(desk.get("k"), "a");
     EXPECT_FALSE(desk.set("k", "a", 10s).refused == std::nullopt) << "nor does its holder";
@@ -186,9 +186,9 @@ TEST(RedisKeys, do_not_jump_a_queue_by_a_plain_set_either) {
 // ---- policy and recovery ----
 
 TEST(RedisKeys, pass_the_whole_policy) {
-    core::Policy policy;
+    lease::Policy policy;
     policy.bans["banned"] = {};
-    policy.name_pattern = *core::NamePattern::compile("@redis/lock:.*");
+    policy.name_pattern = *lease::NamePattern::compile("@redis/lock:.*");
     policy.leases_per_holder_max = 1;
     KeysDesk desk(policy);
     EXPECT_EQ(desk.set("lock:1", "banned", 10s, When::absent).refused, Code::banned);
@@ -198,7 +198,7 @@ TEST(RedisKeys, pass_the_whole_policy) {
 }
 
 TEST(RedisKeys, are_held_no_longer_than_the_quota_and_told_so_instead_of_cut) {
-    core::Policy policy;
+    lease::Policy policy;
     policy.hold_max = 60s;
     KeysDesk desk(policy);
     EXPECT_EQ(desk.set("k", "a", 61s, When::absent).refused, Code::over_quota);
@@ -213,8 +213,8 @@ TEST(RedisKeys, are_not_renewed_by_one_who_was_banned_or_barred) {
     KeysDesk desk;
     ASSERT_TRUE(desk.set_nx("k", "a"));
     ASSERT_TRUE(desk.set_nx("l", "b"));
-    desk.authority.bar({"@redis/k", desk.lease_on("k").token}, [](const core::Answer<core::HeldLease>&) {});
-    desk.authority.ban("b", {}, [](const core::Answer<core::Ban>&) {});
+    desk.authority.bar({"@redis/k", desk.lease_on("k").token}, [](const authority::Answer<authority::HeldLease>&) {});
+    desk.authority.ban("b", {}, [](const authority::Answer<lease::Ban>&) {});
     EXPECT_EQ(desk.expire_mine("k", "a", 40s).refused, Code::renewal_barred);
     EXPECT_EQ(desk.expire_mine("l", "b", 40s).refused, Code::banned);
     EXPECT_EQ(desk.outcome("l", "b", &remove_if_equal), KeyOutcome::done) << "to let go is always allowed";
@@ -246,7 +246,7 @@ TEST(RedisKeys, are_deleted_by_anybody_and_only_if_equal_by_scripts) {
 TEST(RedisKeys, keep_their_token_when_they_are_extended) {
     KeysDesk desk;
     ASSERT_TRUE(desk.set_nx("k", "a", 10s));
-    const core::Token token = desk.lease_on("k").token;
+    const lease::Token token = desk.lease_on("k").token;
     EXPECT_EQ(outcome_of(desk.expire_mine("k", "b", 20s)), KeyOutcome::not_done);
     EXPECT_EQ(outcome_of(desk.expire_mine("k", "a", 20s)), KeyOutcome::done);
     EXPECT_EQ(desk.lease_on("k").token, token);
@@ -257,7 +257,7 @@ TEST(RedisKeys, are_extended_by_what_is_left_and_more) {
     KeysDesk desk;
     ASSERT_TRUE(desk.set_nx("k", "a", 10s));
     desk.pass(4s);
-    const auto extend = [](core::RecordTransaction& quick) { extend_if_equal(quick, 5s); };
+    const auto extend = [](authority::RecordTransaction& quick) { extend_if_equal(quick, 5s); };
     EXPECT_EQ(outcome_of(desk.run("k", "a", extend)), KeyOutcome::done);
     EXPECT_EQ(desk.pttl("k"), 11'000);
     EXPECT_EQ(outcome_of(desk.run("k", "b", extend)), KeyOutcome::not_done);

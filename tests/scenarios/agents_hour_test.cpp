@@ -2,7 +2,7 @@
 
 #include "scenarios/agents_world.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
 TEST(AgentsWorld, of_a_thousand_agents_goes_on_for_an_hour_without_overlap_deadlock_or_starvation) {
@@ -32,4 +32,4 @@ TEST(AgentsWorld, of_a_thousand_agents_goes_on_for_an_hour_without_overlap_deadl
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

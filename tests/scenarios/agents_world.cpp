@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
 constexpr Duration ttl = 15s;
 constexpr Duration margin = 150ms;  // T3
 
-Policy patient() {
-    Policy policy;
-    policy.wait_max = limits::wait_ceiling;
+lease::Policy patient() {
+    lease::Policy policy;
+    policy.wait_max = lease::limits::wait_ceiling;
     return policy;
 }
 
@@ -18,11 +18,11 @@ Policy patient() {
 
 struct AgentsWorld::Actor {
     std::string id;
-    Priority priority = 0;
+    lease::Priority priority = 0;
     std::uint64_t epoch = 1;
     std::uint64_t doing = 0;  // what was planned before it last changed its mind does not happen
     Instant stopped_until;    // as if by SIGSTOP
-    std::vector<std::vector<Intent>> plan;
+    std::vector<std::vector<lease::Intent>> plan;
     std::size_t phase = 0;
     std::vector<HoldingChecker::Holding> held;
     std::vector<HoldingChecker::Holding> left_behind;  // by the life before
@@ -76,14 +76,15 @@ Duration AgentsWorld::longest_as_oldest() const {
 }
 
 /// Mostly some files to change or read; now and then a whole folder.
-std::vector<Intent> AgentsWorld::any_manifest() {
-    std::vector<Intent> intents;
+std::vector<lease::Intent> AgentsWorld::any_manifest() {
+    std::vector<lease::Intent> intents;
     const std::uint64_t count = 1 + random_.below(4);
     for (std::uint64_t i = 0; i < count; ++i) {
         const double kind = random_.unit();
-        const Predicate predicate = kind < 0.5   ? Predicate::mutates
-                                    : kind < 0.9 ? Predicate::consumes
-                                                 : all_predicates[random_.below(all_predicates.size())];
+        const lease::Predicate predicate = kind < 0.5 ? lease::Predicate::mutates
+                                           : kind < 0.9
+                                               ? lease::Predicate::consumes
+                                               : lease::all_predicates[random_.below(lease::all_predicates.size())];
         if (random_.unit() < 0.03)
             intents.push_back({"FILE:/f" + std::to_string(random_.below(options_.folders)) + "/**", predicate});
         else
@@ -97,7 +98,7 @@ void AgentsWorld::begin_job(Actor& actor) {
     for (std::uint64_t left = 1 + random_.below(3); left > 0; --left)
         actor.plan.push_back(any_manifest());
     // Where something of an earlier life is still held or kept, the agent stays as old as it was.
-    const Priority priority = to_ms(desk_.now.time_since_epoch());
+    const lease::Priority priority = to_ms(desk_.now.time_since_epoch());
     if (options_.plain || desk_.agent(actor.id, priority, actor.epoch)) actor.priority = priority;
     if (jobs_.empty()) oldest_since_ = desk_.now;
     jobs_.emplace(actor.priority, actor.id);
@@ -224,7 +225,7 @@ void AgentsWorld::crash(Actor& actor, bool declared) {
     for (const auto& holding : actor.held) {
         const Instant expires_at = holding.believed_until + margin;
         if (declared)
-            checker_.reserved(holding, expires_at + limits::grace);
+            checker_.reserved(holding, expires_at + lease::limits::grace);
         else
             checker_.let_go(holding.resource, holding.token);  // nobody is left to believe in it
     }
@@ -267,4 +268,4 @@ void AgentsWorld::resume(Actor& actor) {
     answered(actor, std::move(*answer));
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

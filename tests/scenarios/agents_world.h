@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "scenarios/holding_checker.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 
 /// A world of agents that share files and other things, in simulated time: they take manifests, ask for more while they
 /// hold some, work, die when told to, are stopped, crash, come back and resume. Everything follows from the seed.
@@ -57,7 +57,7 @@ class AgentsWorld {
     Duration between(Duration least, Duration most);
     bool chance(double probability) { return options_.faults && random_.unit() < probability; }
 
-    std::vector<Intent> any_manifest();
+    std::vector<lease::Intent> any_manifest();
     void begin_job(Actor& actor);
     void ask(Actor& actor);
     void answered(Actor& actor, AcquireAnswer answer);
@@ -80,10 +80,10 @@ class AgentsWorld {
     std::vector<std::unique_ptr<Actor>> actors_;
     std::multimap<Instant, std::function<void()>> agenda_;
     Instant last_done_;
-    std::set<std::pair<Priority, std::string>> jobs_;  // under way, oldest first
+    std::set<std::pair<lease::Priority, std::string>> jobs_;  // under way, oldest first
     Instant oldest_since_;
     Duration longest_as_oldest_{};
     Counts counts_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

@@ -4,7 +4,7 @@
 
 #include "support/seeds.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
 std::string replay(const AgentsWorld::Options& options) {
@@ -57,4 +57,4 @@ TEST(AgentsWorld, of_plain_holders_that_hold_and_wait_comes_to_a_stop) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

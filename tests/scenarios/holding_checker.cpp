@@ -2,15 +2,15 @@
 
 #include <set>
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
-bool may_share(Predicate a, Predicate b) {
-    static const std::set<std::set<Predicate>> pairs{{Predicate::provides, Predicate::consumes},
-                                                     {Predicate::provides, Predicate::depends_on},
-                                                     {Predicate::consumes},
-                                                     {Predicate::consumes, Predicate::depends_on},
-                                                     {Predicate::depends_on}};
+bool may_share(lease::Predicate a, lease::Predicate b) {
+    static const std::set<std::set<lease::Predicate>> pairs{{lease::Predicate::provides, lease::Predicate::consumes},
+                                                            {lease::Predicate::provides, lease::Predicate::depends_on},
+                                                            {lease::Predicate::consumes},
+                                                            {lease::Predicate::consumes, lease::Predicate::depends_on},
+                                                            {lease::Predicate::depends_on}};
     return pairs.contains({a, b});
 }
 
@@ -23,7 +23,7 @@ std::string describe(const HoldingChecker::Holding& holding) {
 
 HoldingChecker::Place& HoldingChecker::place(const std::string& resource) {
     const auto [found, fresh] = places_.try_emplace(resource);
-    if (fresh) found->second.path = file_path(found->first);
+    if (fresh) found->second.path = lease::file_path(found->first);
     return found->second;
 }
 
@@ -58,7 +58,7 @@ void HoldingChecker::renewed(const Holding& name, Instant believed_until) {
     place(name.resource).held.at(name.token).believed_until = believed_until;
 }
 
-void HoldingChecker::let_go(const std::string& resource, Token token) {
+void HoldingChecker::let_go(const std::string& resource, lease::Token token) {
     place(resource).held.erase(token);
     place(resource).kept.erase(token);
 }
@@ -70,4 +70,4 @@ void HoldingChecker::reserved(const Holding& holding, Instant until) {
     place(holding.resource).held.erase(holding.token);
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

@@ -8,7 +8,7 @@
 #include "lease/lease.h"
 #include "lease/resource.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 
 /// Watches what agents believe they hold, and says when two of them may not at once. It knows the rules only by their
 /// words: which predicates go together, which names overlap, that tokens rise.
@@ -18,14 +18,14 @@ class HoldingChecker {
         std::string agent;
         std::string session;
         std::string resource;
-        Predicate predicate = Predicate::mutates;
-        Token token = 0;
+        lease::Predicate predicate = lease::Predicate::mutates;
+        lease::Token token = 0;
         Instant believed_until;  ///< T3: the agent itself stops here
     };
 
     void granted(const Holding& holding, Instant now);
     void renewed(const Holding& name, Instant believed_until);
-    void let_go(const std::string& resource, Token token);
+    void let_go(const std::string& resource, lease::Token token);
 
     /// From now on nobody else may be granted what conflicts with it, until the agent is back or `until` (R5).
     void reserved(const Holding& holding, Instant until);
@@ -34,10 +34,10 @@ class HoldingChecker {
 
  private:
     struct Place {
-        std::map<Token, Holding> held;
-        std::map<Token, Holding> kept;  // reserved; believed_until is the end
-        std::optional<FilePath> path;
-        Token last_token = 0;
+        std::map<lease::Token, Holding> held;
+        std::map<lease::Token, Holding> kept;  // reserved; believed_until is the end
+        std::optional<lease::FilePath> path;
+        lease::Token last_token = 0;
     };
 
     Place& place(const std::string& resource);
@@ -48,4 +48,4 @@ class HoldingChecker {
     std::optional<std::string> violation_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

@@ -6,7 +6,7 @@
 #include "mutants/mutant.h"
 #include "scenarios/agents_world.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 namespace {
 
 struct Mutant {
@@ -66,4 +66,4 @@ TEST(Mutants, are_not_seen_where_there_are_none) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::authority

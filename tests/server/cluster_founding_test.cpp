@@ -2,18 +2,18 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::server {
 namespace {
 
 using Numbers = std::vector<std::uint64_t>;
 
 /// Nodes that meet each other, each with a directory of its own.
-ClusterFounding node(core::NodeIndex self, std::uint64_t directory, Numbers founders = {}) {
+ClusterFounding node(store::quorum::NodeIndex self, std::uint64_t directory, Numbers founders = {}) {
     return ClusterFounding({self, 3, {directory, std::move(founders), 0, {}}});
 }
 
 /// False if one of them does not talk to the other.
-bool meet(ClusterFounding& a, core::NodeIndex a_index, ClusterFounding& b, core::NodeIndex b_index) {
+bool meet(ClusterFounding& a, store::quorum::NodeIndex a_index, ClusterFounding& b, store::quorum::NodeIndex b_index) {
     const auto of_a = a.own(), of_b = b.own();
     if (!a.admits(b_index, of_b) || !b.admits(a_index, of_a)) return false;
     a.met(b_index, of_b);
@@ -88,4 +88,4 @@ TEST(ClusterFounding, is_nothing_to_wait_for_where_there_is_one_member) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::server

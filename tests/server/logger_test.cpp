@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::server {
 namespace {
 
 std::string logged(bool json, const std::string& message) {
@@ -23,4 +23,4 @@ TEST(Logger, lets_nothing_through_that_steers_a_terminal_or_passes_for_a_line) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::server

@@ -4,7 +4,7 @@
 
 #include "server/memory_watch.h"
 
-namespace holdfast {
+namespace holdfast::server {
 namespace {
 
 constexpr std::uint64_t mib = 1 << 20;
@@ -89,4 +89,4 @@ TEST(MemoryWatch, takes_a_share_of_the_machine_if_it_is_not_told) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::server

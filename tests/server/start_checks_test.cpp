@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <string>
 
-namespace holdfast {
+namespace holdfast::server {
 namespace {
 
 std::string refusal(std::string_view address, bool insecure = false) {
@@ -83,4 +83,4 @@ TEST(WallClock, from_1970_to_2262_is_good_to_begin_with) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::server

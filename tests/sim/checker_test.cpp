@@ -9,8 +9,9 @@ TrueInstant at(Duration time) {
     return TrueInstant{time};
 }
 
-Checker::Grant grant(std::string holder, std::string resource, Token token, Duration told, Duration until) {
-    return {std::move(holder), std::move(resource), Predicate::mutates, token, at(told - 10ms), at(told), at(until)};
+Checker::Grant grant(std::string holder, std::string resource, lease::Token token, Duration told, Duration until) {
+    return {std::move(holder), std::move(resource), lease::Predicate::mutates, token, at(told - 10ms), at(told),
+            at(until)};
 }
 
 std::string rule_of(const Checker& checker) {
@@ -44,10 +45,10 @@ TEST(Checker, sees_that_a_tree_and_what_lies_in_it_are_held_at_once) {
 TEST(Checker, lets_those_share_who_may) {
     Checker checker;
     auto reader = grant("a", "r", 1, 1s, 5s);
-    reader.predicate = Predicate::consumes;
+    reader.predicate = lease::Predicate::consumes;
     checker.granted(reader, 0);
     auto other = grant("b", "r", 2, 2s, 5s);
-    other.predicate = Predicate::consumes;
+    other.predicate = lease::Predicate::consumes;
     checker.granted(other, 1);
     EXPECT_EQ(rule_of(checker), "");
     checker.granted(grant("a", "r", 3, 3s, 5s), 2);
@@ -105,7 +106,7 @@ TEST(Checker, sees_that_what_was_released_is_active) {
 }
 
 TEST(Checker, sees_that_who_is_banned_all_the_time_gets_something) {  // R7
-    HeldLease held;
+    authority::HeldLease held;
     held.lease.ttl = 5s;
     const PolicySeen free{"a", 7, 10s, ""}, banned{"a", 8, 10s, "b1"}, again{"a", 9, 10s, "b2"};
     for (const auto& [before, after] : {std::pair{free, free}, {free, banned}, {banned, free}, {banned, again}}) {
@@ -119,7 +120,7 @@ TEST(Checker, sees_that_who_is_banned_all_the_time_gets_something) {  // R7
 }
 
 TEST(Checker, sees_a_lease_that_is_longer_than_a_policy_that_did_not_change) {  // G4
-    HeldLease held;
+    authority::HeldLease held;
     held.lease.ttl = 5s;
     Checker changing;
     changing.allowed({"a", 7, 10s, ""}, {"a", 8, 4s, ""}, held);

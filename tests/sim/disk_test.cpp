@@ -6,7 +6,7 @@ namespace holdfast::sim {
 namespace {
 
 struct Bay {
-    void write(Token ceiling) {
+    void write(lease::Token ceiling) {
         disk.write([ceiling](OnDisk& found) { found.ceiling = ceiling; },
                    [this](const Result<void>& written) { ++(written ? finished : refused); });
     }
@@ -24,7 +24,7 @@ struct Bay {
 
 TEST(Disk, finishes_writes_later_and_in_order) {
     Bay bay;
-    for (Token ceiling = 1; ceiling <= 5; ++ceiling)
+    for (lease::Token ceiling = 1; ceiling <= 5; ++ceiling)
         bay.write(ceiling);
     EXPECT_EQ(bay.disk.found().ceiling, 0U);
     bay.pass(1s);
@@ -85,16 +85,19 @@ TEST(Disk, may_have_kept_the_first_of_what_was_under_way_at_a_crash_and_tells_no
 }
 
 TEST(WrittenLog, has_no_gap_replaces_what_is_accepted_again_and_drops_what_a_snapshot_covers) {
-    LogFound log;
-    write_down(log, {LogBallot{3, 0}, {{1, {3, 0}, "a"}, {2, {3, 0}, "b"}, {3, {3, 0}, "c"}}, LogIndex{1}, {}});
+    consensus::LogFound log;
+    write_down(log, {consensus::LogBallot{3, 0},
+                     {{1, {3, 0}, "a"}, {2, {3, 0}, "b"}, {3, {3, 0}, "c"}},
+                     consensus::LogIndex{1},
+                     {}});
     EXPECT_EQ(log.promised.term, 3U);
     EXPECT_EQ(log.committed, 1U);
-    write_down(log, {LogBallot{4, 1}, {{2, {4, 1}, "x"}}, {}, {}});
+    write_down(log, {consensus::LogBallot{4, 1}, {{2, {4, 1}, "x"}}, {}, {}});
     ASSERT_EQ(log.decrees.size(), 3U);
     EXPECT_EQ(log.decrees[1].value, "x");
     EXPECT_EQ(log.decrees[2].value, "c");
     EXPECT_EQ(log.committed, 1U);
-    write_down(log, {{}, {}, {}, LogSnapshot{2, "state"}});
+    write_down(log, {{}, {}, {}, consensus::LogSnapshot{2, "state"}});
     ASSERT_EQ(log.decrees.size(), 1U);
     EXPECT_EQ(log.decrees[0].index, 3U);
     EXPECT_EQ(log.committed, 2U);

@@ -9,34 +9,35 @@ namespace {
 class WatchedLogs : public ::testing::Test {
  protected:
     static std::string entry(const std::string& holder, std::uint64_t version, const std::string& mark = "") {
-        Policy banned;
+        lease::Policy banned;
         banned.bans[holder] = {};
-        const Policy before;
-        return encode_command({version + 1, AuditEntry{mark, 0, "ban"}}, PolicyCommand{version, before, banned});
+        const lease::Policy before;
+        return agreed::encode_command({version + 1, store::AuditEntry{mark, 0, "ban"}},
+                                      agreed::PolicyCommand{version, before, banned});
     }
 
-    void apply(unsigned node, LogIndex index, const std::string& value) {
+    void apply(unsigned node, consensus::LogIndex index, const std::string& value) {
         states[node].apply(index, value);
         applied[node] = index;
         checker.applied(node, index, value);
     }
-    void stand(unsigned node, ReplicatedState::Status status = {}) {
+    void stand(unsigned node, agreed::ReplicatedState::Status status = {}) {
         status.applied = applied[node];
         checker.stands(node, status, states[node], states[node].policy());
     }
-    ReplicatedState::Status leading(unsigned node, Token term, LogIndex committed) {
-        ReplicatedState::Status status;
+    agreed::ReplicatedState::Status leading(unsigned node, lease::Token term, consensus::LogIndex committed) {
+        agreed::ReplicatedState::Status status;
         status.leads = true;
-        status.leader = static_cast<NodeIndex>(node);
-        status.ballot = {term, static_cast<NodeIndex>(node)};
+        status.leader = static_cast<store::quorum::NodeIndex>(node);
+        status.ballot = {term, static_cast<store::quorum::NodeIndex>(node)};
         status.committed = committed;
         return status;
     }
 
     std::string rule;
     LogChecker checker{2, [this](const std::string& broken, const std::string&) { rule = broken; }};
-    std::array<ClusterState, 2> states{ClusterState{{}}, ClusterState{{}}};
-    std::array<LogIndex, 2> applied{};
+    std::array<agreed::ClusterState, 2> states{agreed::ClusterState{{}}, agreed::ClusterState{{}}};
+    std::array<consensus::LogIndex, 2> applied{};
 };
 
 TEST_F(WatchedLogs, that_agree_are_fine_and_are_counted) {
@@ -86,11 +87,11 @@ TEST_F(WatchedLogs, must_have_made_the_same_of_the_same_entries) {
 
 TEST_F(WatchedLogs, must_be_enforced) {
     const std::vector<std::string> members{"a", "b"};
-    apply(0, 1, encode_command({1, {}}, MembersCommand{members}));
+    apply(0, 1, agreed::encode_command({1, {}}, agreed::MembersCommand{members}));
     apply(0, 2, entry("x", 0));
-    ReplicatedState::Status status;
+    agreed::ReplicatedState::Status status;
     status.applied = 2;
-    checker.stands(0, status, states[0], Policy{});
+    checker.stands(0, status, states[0], lease::Policy{});
     EXPECT_EQ(rule, "L3");
 }
 
@@ -104,7 +105,7 @@ TEST_F(WatchedLogs, are_complete_with_whoever_leads) {
 TEST_F(WatchedLogs, have_one_leader_in_a_term) {
     stand(0, leading(0, 7, 0));
     EXPECT_EQ(checker.counts().leaders, 1U);
-    ReplicatedState::Status other = leading(1, 7, 0);
+    agreed::ReplicatedState::Status other = leading(1, 7, 0);
     stand(1, other);
     EXPECT_EQ(rule, "L1");
 }

@@ -14,59 +14,59 @@ namespace holdfast::sim {
 namespace {
 
 constexpr const char* resource = "r";
-constexpr NodeIndex nodes = 3;
+constexpr store::quorum::NodeIndex nodes = 3;
 
-class Deaf final : public StoreListener {
+class Deaf final : public store::StoreListener {
  public:
-    void on_expired(std::string_view, const Lease&, Duration) override {}
+    void on_expired(std::string_view, const lease::Lease&, Duration) override {}
     void on_due(std::string_view, const std::vector<std::uint64_t>&) override {}
 };
 
 /// Asks for the resource. Without a holder it only looks.
-class Ask final : public Update {
+class Ask final : public store::Update {
  public:
     Ask(std::string who, Duration how_long) : holder_(std::move(who)), ttl_(how_long) {}
 
-    Effect apply(Record& record, const Neighbours& neighbours, Instant now) override {
+    store::Effect apply(lease::Record& record, const lease::Neighbours& neighbours, Instant now) override {
         seen = record;
         token_ = 0;
-        if (holder_.empty()) return Effect::none;
-        Claim claim;
+        if (holder_.empty()) return store::Effect::none;
+        lease::Claim claim;
         claim.holder = holder_;
         claim.ttl = ttl_;
         claim.token = 1;
         claim.request = 1;
-        const auto verdict = acquire(record, neighbours, claim, now);
-        if (const auto* given = std::get_if<Granted>(&verdict)) token_ = given->lease.token;
-        return token_ != 0 ? Effect::changed : Effect::none;
+        const auto verdict = lease::acquire(record, neighbours, claim, now);
+        if (const auto* given = std::get_if<lease::Granted>(&verdict)) token_ = given->lease.token;
+        return token_ != 0 ? store::Effect::changed : store::Effect::none;
     }
     void done(Result<void> outcome) override { granted = outcome && token_ != 0; }
 
     bool granted = false;
-    Record seen;
+    lease::Record seen;
 
  private:
     std::string holder_;
     Duration ttl_;
-    Token token_ = 0;
+    lease::Token token_ = 0;
 };
 
 /// Three nodes. Every message, clock and crash is in the test's hand.
 class Stage {
  public:
     Stage() {
-        for (NodeIndex node = 0; node < nodes; ++node)
+        for (store::quorum::NodeIndex node = 0; node < nodes; ++node)
             start(node, Instant{});
         introduce();
     }
 
-    void ask(NodeIndex node, Ask& ask) { places_[node].store->update(resource, ask); }
+    void ask(store::quorum::NodeIndex node, Ask& ask) { places_[node].store->update(resource, ask); }
 
     /// Takes the messages of this kind from one node to another out of what is under way.
     template <class Kind>
-    std::vector<Envelope> take(NodeIndex from, NodeIndex to) {
-        std::vector<Envelope> taken;
-        std::erase_if(under_way_, [&](const Envelope& envelope) {
+    std::vector<store::quorum::Envelope> take(store::quorum::NodeIndex from, store::quorum::NodeIndex to) {
+        std::vector<store::quorum::Envelope> taken;
+        std::erase_if(under_way_, [&](const store::quorum::Envelope& envelope) {
             const bool is =
                 envelope.from == from && envelope.to == to && std::holds_alternative<Kind>(envelope.message);
             if (is) taken.push_back(envelope);
@@ -74,17 +74,17 @@ class Stage {
         });
         return taken;
     }
-    void deliver(const std::vector<Envelope>& envelopes) {
-        for (const Envelope& envelope : envelopes)
+    void deliver(const std::vector<store::quorum::Envelope>& envelopes) {
+        for (const store::quorum::Envelope& envelope : envelopes)
             places_[envelope.to].store->receive(envelope);
     }
     void lose_all() { under_way_.clear(); }
 
     /// These two talk until nothing is left to say; what is for the third is lost.
-    void let_talk(NodeIndex a, NodeIndex b, Duration time = 2s) {
+    void let_talk(store::quorum::NodeIndex a, store::quorum::NodeIndex b, Duration time = 2s) {
         for (const Instant end = now_ + time; now_ < end; pass(1ms))
             while (!under_way_.empty()) {
-                const Envelope next = under_way_.front();
+                const store::quorum::Envelope next = under_way_.front();
                 under_way_.pop_front();
                 const bool between = (next.from == a && next.to == b) || (next.from == b && next.to == a);
                 if (between) deliver({next});
@@ -97,7 +97,7 @@ class Stage {
             place.store->advance(now_);
     }
 
-    void crash(NodeIndex node) {
+    void crash(store::quorum::NodeIndex node) {
         Place& place = places_[node];
         ++place.boot;
         start(node, now_ + config(node).silence());
@@ -105,47 +105,47 @@ class Stage {
     }
 
  private:
-    static constexpr Token ceiling = Token{1} << 40;
+    static constexpr lease::Token ceiling = lease::Token{1} << 40;
     struct Place {
-        std::unique_ptr<QuorumStore> store;
-        BootNumber boot = 1;
+        std::unique_ptr<store::quorum::QuorumStore> store;
+        store::quorum::BootNumber boot = 1;
     };
 
-    QuorumConfig config(NodeIndex node) const {
-        QuorumConfig made;
+    store::quorum::QuorumConfig config(store::quorum::NodeIndex node) const {
+        store::quorum::QuorumConfig made;
         made.node = node;
         made.members = nodes;
         made.boot = places_[node].boot;
         made.longest_ttl = 10s;
         return made;
     }
-    void start(NodeIndex node, Instant silent_until) {
+    void start(store::quorum::NodeIndex node, Instant silent_until) {
         const bool lost = silent_until > Instant{};
-        auto store = std::make_unique<QuorumStore>(
-            QuorumStore::Parts{.config = config(node),
-                               .listener = deaf_,
-                               .hash_key = {1, 2},
-                               .seed = node,
-                               .silent_until = silent_until,
-                               .highest_token = lost ? ceiling : 0,
-                               // The first one has counted further than the others.
-                               .ballots_from = lost        ? ceiling
-                                               : node == 0 ? 1000U
-                                                           : 0U,
-                               .send = [this](Envelope envelope) { under_way_.push_back(std::move(envelope)); }});
+        auto store = std::make_unique<store::quorum::QuorumStore>(store::quorum::QuorumStore::Parts{
+            .config = config(node),
+            .listener = deaf_,
+            .hash_key = {1, 2},
+            .seed = node,
+            .silent_until = silent_until,
+            .highest_token = lost ? ceiling : 0,
+            // The first one has counted further than the others.
+            .ballots_from = lost        ? ceiling
+                            : node == 0 ? 1000U
+                                        : 0U,
+            .send = [this](store::quorum::Envelope envelope) { under_way_.push_back(std::move(envelope)); }});
         store->advance(now_);
         store->acceptor().raise_token_ceiling(2 * ceiling);
         places_[node].store = std::move(store);
     }
     void introduce() {
-        for (NodeIndex a = 0; a < nodes; ++a)
-            for (NodeIndex b = 0; b < nodes; ++b)
+        for (store::quorum::NodeIndex a = 0; a < nodes; ++a)
+            for (store::quorum::NodeIndex b = 0; b < nodes; ++b)
                 if (a != b) places_[a].store->set_peer(b, places_[b].boot);
     }
 
     Deaf deaf_;
     Instant now_{1000s};
-    std::deque<Envelope> under_way_;
+    std::deque<store::quorum::Envelope> under_way_;
     std::array<Place, nodes> places_;
 };
 
@@ -168,8 +168,8 @@ TEST(Schedule, of_a_promise_that_is_counted_long_after_it_was_asked_for) {  // Q
         Ask first("a", 10s), second("b", 10s);
         Stage stage;
         stage.ask(0, first);
-        stage.deliver(stage.take<Prepare>(0, 1));
-        const auto promise = stage.take<Vote>(1, 0);
+        stage.deliver(stage.take<store::quorum::Prepare>(0, 1));
+        const auto promise = stage.take<store::quorum::Vote>(1, 0);
         stage.lose_all();
         stage.crash(1);
         stage.pass(12s);
@@ -190,9 +190,9 @@ TEST(Schedule, of_an_accept_that_was_meant_for_a_former_life) {  // Q10, Q12
         Ask first("a", 1s), second("b", 10s), third("c", 1s);
         Stage stage;
         stage.ask(0, first);
-        stage.deliver(stage.take<Prepare>(0, 1));
-        stage.deliver(stage.take<Vote>(1, 0));
-        const auto accept = stage.take<Accept>(0, 1);
+        stage.deliver(stage.take<store::quorum::Prepare>(0, 1));
+        stage.deliver(stage.take<store::quorum::Vote>(1, 0));
+        const auto accept = stage.take<store::quorum::Accept>(0, 1);
         EXPECT_EQ(accept.size(), 1U);
         stage.lose_all();
         stage.crash(0);
@@ -218,8 +218,8 @@ TEST(Schedule, of_a_register_that_is_taken_under_a_lower_ballot_than_before) {  
         Ask first("a", 1s), second("b", 10s), third("c", 1s);
         Stage stage;
         stage.ask(0, first);
-        stage.deliver(stage.take<Prepare>(0, 1));
-        stage.deliver(stage.take<Vote>(1, 0));
+        stage.deliver(stage.take<store::quorum::Prepare>(0, 1));
+        stage.deliver(stage.take<store::quorum::Vote>(1, 0));
         stage.lose_all();
         stage.crash(1);
         stage.pass(12s);
@@ -240,24 +240,24 @@ TEST(Schedule, of_a_ballot_that_two_lives_use) {  // Q2, Q12
         Ask first("a", 10s), second("b", 10s), look("", 0s);
         Stage stage;
         stage.ask(0, first);
-        stage.deliver(stage.take<Prepare>(0, 2));
-        stage.deliver(stage.take<Vote>(2, 0));
-        auto accepts = stage.take<Accept>(0, 1);
-        for (const Envelope& one : stage.take<Accept>(0, 2))
+        stage.deliver(stage.take<store::quorum::Prepare>(0, 2));
+        stage.deliver(stage.take<store::quorum::Vote>(2, 0));
+        auto accepts = stage.take<store::quorum::Accept>(0, 1);
+        for (const store::quorum::Envelope& one : stage.take<store::quorum::Accept>(0, 2))
             accepts.push_back(one);
         EXPECT_EQ(accepts.size(), 2U);
         stage.lose_all();
         stage.crash(0);
         stage.ask(0, second);
-        for (const NodeIndex other : {NodeIndex{1}, NodeIndex{2}})
-            stage.deliver(stage.take<Prepare>(0, other));
-        for (const NodeIndex other : {NodeIndex{1}, NodeIndex{2}})
-            stage.deliver(stage.take<Vote>(other, 0));
+        for (const store::quorum::NodeIndex other : {store::quorum::NodeIndex{1}, store::quorum::NodeIndex{2}})
+            stage.deliver(stage.take<store::quorum::Prepare>(0, other));
+        for (const store::quorum::NodeIndex other : {store::quorum::NodeIndex{1}, store::quorum::NodeIndex{2}})
+            stage.deliver(stage.take<store::quorum::Vote>(other, 0));
         stage.deliver(accepts);
-        for (const NodeIndex other : {NodeIndex{1}, NodeIndex{2}})
-            stage.deliver(stage.take<Accept>(0, other));
-        for (const NodeIndex other : {NodeIndex{1}, NodeIndex{2}})
-            stage.deliver(stage.take<Vote>(other, 0));
+        for (const store::quorum::NodeIndex other : {store::quorum::NodeIndex{1}, store::quorum::NodeIndex{2}})
+            stage.deliver(stage.take<store::quorum::Accept>(0, other));
+        for (const store::quorum::NodeIndex other : {store::quorum::NodeIndex{1}, store::quorum::NodeIndex{2}})
+            stage.deliver(stage.take<store::quorum::Vote>(other, 0));
         EXPECT_TRUE(second.granted);
         stage.lose_all();
         stage.ask(2, look);

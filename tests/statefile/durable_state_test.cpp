@@ -8,7 +8,7 @@
 
 #include "statefile/scratch_dir.h"
 
-namespace holdfast {
+namespace holdfast::statefile {
 namespace {
 
 constexpr Instant noon{100'000s};
@@ -72,7 +72,7 @@ class DurableStateTest : public testing::Test {
         durable_.emplace(DurableState::Parts{.db = *db_,
                                              .post = [this](Callback<> function) { post(std::move(function)); },
                                              .on_failure = [this](const Error& error) { failures_.push_back(error); }});
-        durable_->start(LongestTtl(*begun, core::Policy{}.ttl_max));
+        durable_->start(LongestTtl(*begun, lease::Policy{}.ttl_max));
     }
 
     std::unique_ptr<StateDb> reopen() {
@@ -130,7 +130,7 @@ TEST_F(DurableStateTest, answers_on_the_loop_once_the_write_is_durable) {
 TEST_F(DurableStateTest, answers_in_the_order_of_the_calls) {
     std::vector<int> order;
     for (int i = 0; i < 20; ++i)
-        durable_->reserve_tokens(static_cast<core::Token>(100 - i), [&order, i](Result<void>) { order.push_back(i); });
+        durable_->reserve_tokens(static_cast<lease::Token>(100 - i), [&order, i](Result<void>) { order.push_back(i); });
     run_loop();
     std::vector<int> expected(20);
     for (int i = 0; i < 20; ++i)
@@ -202,4 +202,4 @@ TEST_F(DurableStateTest, writes_fail_after_the_stop_and_say_so) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::statefile

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string>
 
-namespace holdfast {
+namespace holdfast::statefile {
 
 /// A directory of a test's own, gone when the test ends.
 class ScratchDir {
@@ -29,4 +29,4 @@ class ScratchDir {
     std::string path_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::statefile

@@ -4,14 +4,14 @@
 #include "statefile/scratch_dir.h"
 #include "statefile/state_db.h"
 
-namespace holdfast {
+namespace holdfast::statefile {
 namespace {
 
 constexpr Instant noon{100'000s};
 
 struct Register {
-    core::Record record;
-    core::RegisterBallots ballots;
+    lease::Record record;
+    store::quorum::RegisterBallots ballots;
 
     bool operator==(const Register&) const = default;
 };
@@ -32,7 +32,7 @@ class StateDbNodeTest : public testing::Test {
         EXPECT_TRUE(db) << db.error().message;
         taken_up_.clear();
         const auto begun = (*db)->begin(
-            [&](std::string_view resource, const core::Record& record, const core::RegisterBallots& ballots) {
+            [&](std::string_view resource, const lease::Record& record, const store::quorum::RegisterBallots& ballots) {
                 taken_up_.emplace(resource, Register{record, ballots});
             });
         EXPECT_TRUE(begun) << begun.error().message;
@@ -62,9 +62,9 @@ class StateDbNodeTest : public testing::Test {
     Duration longest_ttl_{};
 };
 
-core::Record held_until(Instant end) {
-    core::Record record;
-    core::Lease& lease = record.leases.emplace_back();
+lease::Record held_until(Instant end) {
+    lease::Record record;
+    lease::Lease& lease = record.leases.emplace_back();
     lease.token = 41;
     lease.ttl = 60s;
     lease.acquired_at = lease.held_since = end - 60s;
@@ -101,12 +101,13 @@ TEST_F(StateDbNodeTest, every_start_that_began_has_a_higher_boot_number) {  // Q
 }
 
 TEST_F(StateDbNodeTest, a_clean_stop_hands_every_register_over_with_its_ballots) {  // Q10
-    core::Record waited_for = held_until(noon + 20s);
+    lease::Record waited_for = held_until(noon + 20s);
     waited_for.waiters.push_back(
         {.id = 7, .priority = -3, .agent = true, .until = noon + 30s, .holder = "b", .session = "s"});
-    const Registers registers{{"held", {waited_for, {{9, 2, 1}, {8, 2, 1}}}},
-                              {"empty", {{}, {{~std::uint64_t{0} >> 1, ~core::BootNumber{0}, 255}, {3, 1, 2}}}}};
-    const AcceptorMarks marks{99, 77, {55, ~core::BootNumber{0}, 255}};
+    const Registers registers{
+        {"held", {waited_for, {{9, 2, 1}, {8, 2, 1}}}},
+        {"empty", {{}, {{~std::uint64_t{0} >> 1, ~store::quorum::BootNumber{0}, 255}, {3, 1, 2}}}}};
+    const AcceptorMarks marks{99, 77, {55, ~store::quorum::BootNumber{0}, 255}};
     stop(*begin(), noon, registers, marks);
     const auto db = begin(node_a, {"boot", noon + 1s});
     EXPECT_EQ(taken_up_, registers);
@@ -117,7 +118,7 @@ TEST_F(StateDbNodeTest, a_clean_stop_hands_every_register_over_with_its_ballots)
 }
 
 TEST_F(StateDbNodeTest, after_a_reboot_a_waiter_has_what_was_left_of_its_wait) {
-    core::Record record;
+    lease::Record record;
     record.waiters.push_back({.id = 7, .until = noon + 30s, .holder = "bob", .session = ""});
     stop(*begin(), noon, {{"r", {record, {}}}});
     begin(node_a, {"another boot", Instant{5s}});
@@ -132,7 +133,7 @@ TEST_F(StateDbNodeTest, nothing_is_known_of_an_acceptor_after_an_unclean_stop) {
     EXPECT_EQ(db->found().last_stop, LastStop::unclean);
     EXPECT_TRUE(taken_up_.empty());
     EXPECT_EQ(db->found().marks.highest_token, 0U);
-    EXPECT_EQ(db->found().marks.forgotten, core::Ballot{});
+    EXPECT_EQ(db->found().marks.forgotten, store::quorum::Ballot{});
 }
 
 TEST_F(StateDbNodeTest, waits_for_what_any_member_may_have_granted_even_if_members_agree_on_less_now) {  // Q10
@@ -173,4 +174,4 @@ TEST_F(StateDbNodeTest, the_state_of_a_server_alone_is_no_state_of_a_node) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::statefile

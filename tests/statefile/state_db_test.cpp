@@ -8,21 +8,21 @@
 
 #include "statefile/scratch_dir.h"
 
-namespace holdfast {
+namespace holdfast::statefile {
 namespace {
 
-using Records = std::map<std::string, core::Record>;
+using Records = std::map<std::string, lease::Record>;
 
 constexpr Instant noon{100'000s};
 
-core::Record held_for(Duration ttl, Instant since) {
-    core::Lease lease;
+lease::Record held_for(Duration ttl, Instant since) {
+    lease::Lease lease;
     lease.token = 41;
     lease.ttl = ttl;
     lease.acquired_at = lease.held_since = since;
     lease.expires_at = since + ttl;
     lease.holder = "alice";
-    core::Record record;
+    lease::Record record;
     record.leases.push_back(lease);
     record.last_token = 41;
     return record;
@@ -46,8 +46,8 @@ class StateDbTest : public testing::Test {
     std::unique_ptr<StateDb> begin(ClockReading clock) {
         auto db = open(std::move(clock));
         taken_up_.clear();
-        const auto begun = db->begin([&](std::string_view resource, const core::Record& record, const auto& ballots) {
-            EXPECT_EQ(ballots, core::RegisterBallots{}) << "a server alone has none";
+        const auto begun = db->begin([&](std::string_view resource, const lease::Record& record, const auto& ballots) {
+            EXPECT_EQ(ballots, store::quorum::RegisterBallots{}) << "a server alone has none";
             taken_up_.emplace(resource, record);
         });
         EXPECT_TRUE(begun) << begun.error().message;
@@ -99,13 +99,13 @@ TEST_F(StateDbTest, waits_for_the_longest_ttl_after_an_unclean_stop) {
     begin({"boot", noon});
     const auto db = open({"boot", noon + 1s});
     EXPECT_EQ(db->found().last_stop, LastStop::unclean);
-    EXPECT_EQ(db->found().recovering_until, noon + 1s + core::Policy{}.ttl_max);
+    EXPECT_EQ(db->found().recovering_until, noon + 1s + lease::Policy{}.ttl_max);
 }
 
 TEST_F(StateDbTest, waits_again_when_it_dies_while_it_waits) {
     begin({"boot", noon});
     begin({"boot", noon + 1s});
-    EXPECT_EQ(open({"boot", noon + 2s})->found().recovering_until, noon + 2s + core::Policy{}.ttl_max);
+    EXPECT_EQ(open({"boot", noon + 2s})->found().recovering_until, noon + 2s + lease::Policy{}.ttl_max);
 }
 
 TEST_F(StateDbTest, a_raised_maximum_counts_from_the_moment_it_is_saved_and_a_lowered_one_does_not) {
@@ -150,7 +150,7 @@ TEST_F(StateDbTest, a_clean_stop_hands_every_lease_over_as_it_was) {
 }
 
 TEST_F(StateDbTest, hands_nobody_over_who_waited_for_a_server_alone) {
-    core::Record record = held_for(60s, noon);
+    lease::Record record = held_for(60s, noon);
     record.waiters.push_back({.id = 1, .until = noon + 60s, .holder = "bob", .session = ""});
     stop(*begin({"boot", noon}), {"boot", noon}, {{"a", record}});
     begin({"boot", noon});
@@ -170,7 +170,7 @@ TEST_F(StateDbTest, a_lease_that_ended_while_nobody_served_has_expired) {
     begin({"boot", noon + 5min + 2s});
     ASSERT_TRUE(taken_up_.contains("a"));
     EXPECT_TRUE(taken_up_["a"].leases.empty());
-    EXPECT_EQ(taken_up_["a"].ended, (std::vector<core::EndedLease>{{41, core::Ending::expired, noon + 5s}}));
+    EXPECT_EQ(taken_up_["a"].ended, (std::vector<lease::EndedLease>{{41, lease::Ending::expired, noon + 5s}}));
     EXPECT_FALSE(taken_up_.contains("old")) << "history is kept for five minutes (R3)";
 }
 
@@ -184,31 +184,31 @@ TEST_F(StateDbTest, after_a_reboot_what_was_left_of_a_lease_is_left_undiminished
 }
 
 TEST_F(StateDbTest, after_a_reboot_everything_counted_from_an_instant_goes_on_from_there) {
-    core::Record record = held_for(60s, noon);
+    lease::Record record = held_for(60s, noon);
     record.leases[0].held_since = noon - 10s;
-    record.leases[0].progress = core::Progress{3, noon + 5s};
+    record.leases[0].progress = lease::Progress{3, noon + 5s};
     record.reserved = {{record.leases[0], noon + 75s}};
     record.reserved[0].lease.token = 40;
     record.past = {{"bob", noon + 10s, 30s}};
     stop(*begin({"boot", noon}), {"boot", noon + 20s}, {{"a", record}});
     const Instant early{3s};
     begin({"another boot", early});
-    const core::Record& found = taken_up_["a"];
+    const lease::Record& found = taken_up_["a"];
     ASSERT_EQ(found.leases.size(), 1U);
     EXPECT_EQ(found.leases[0].held_since, early - 30s);
-    EXPECT_EQ(found.leases[0].progress, (core::Progress{3, early - 15s}));
+    EXPECT_EQ(found.leases[0].progress, (lease::Progress{3, early - 15s}));
     ASSERT_EQ(found.reserved.size(), 1U);
     EXPECT_EQ(found.reserved[0].until, early + 55s);
     EXPECT_EQ(found.reserved[0].lease.expires_at, early + 40s);
     EXPECT_EQ(found.reserved[0].lease.held_since, early - 30s);
     EXPECT_EQ(found.reserved[0].lease.progress, found.leases[0].progress);
-    EXPECT_EQ(found.past, (std::vector<core::PastHolding>{{"bob", early - 10s, 30s}}));
+    EXPECT_EQ(found.past, (std::vector<lease::PastHolding>{{"bob", early - 10s, 30s}}));
 }
 
 TEST_F(StateDbTest, a_clean_stop_keeps_what_is_reserved_until_its_grace_is_over) {  // R5
-    core::Record record = held_for(5s, noon);
+    lease::Record record = held_for(5s, noon);
     record.leases[0].resumable = true;
-    const Instant until = noon + 5s + core::limits::grace;
+    const Instant until = noon + 5s + lease::limits::grace;
     stop(*begin({"boot", noon}), {"boot", noon}, {{"a", record}});
     auto db = begin({"boot", noon + 6s});
     ASSERT_EQ(taken_up_["a"].reserved.size(), 1U) << "it ran out while nobody served";
@@ -226,8 +226,8 @@ TEST_F(StateDbTest, a_clean_stop_keeps_what_is_reserved_until_its_grace_is_over)
 TEST_F(StateDbTest, the_wait_does_not_cover_what_is_only_reserved) {
     auto db = begin({"boot", noon});
     ASSERT_TRUE(db->save_ttl_max(2s));
-    core::Record record;
-    record.reserved = {{held_for(4min, noon - 4min).leases[0], noon + core::limits::grace}};
+    lease::Record record;
+    record.reserved = {{held_for(4min, noon - 4min).leases[0], noon + lease::limits::grace}};
     stop(*db, {"boot", noon}, {{"r", record}});
     db = nullptr;
     begin({"boot", noon});
@@ -263,7 +263,7 @@ TEST_F(StateDbTest, the_token_ceiling_only_goes_up) {
 }
 
 TEST_F(StateDbTest, the_longest_ttl_that_may_be_granted_survives) {
-    EXPECT_EQ(open({"boot", noon})->found().ttl_max, core::Policy{}.ttl_max);
+    EXPECT_EQ(open({"boot", noon})->found().ttl_max, lease::Policy{}.ttl_max);
     ASSERT_TRUE(begin({"boot", noon})->save_ttl_max(7min));
     EXPECT_EQ(open({"boot", noon})->found().ttl_max, 7min);
 }
@@ -306,8 +306,9 @@ TEST_F(StateDbTest, serves_nothing_that_a_flipped_bit_has_altered) {
             continue;
         }
         Records found;
-        const auto begun = (*db)->begin([&](std::string_view resource, const core::Record& record,
-                                            const core::RegisterBallots&) { found.emplace(resource, record); });
+        const auto begun =
+            (*db)->begin([&](std::string_view resource, const lease::Record& record,
+                             const store::quorum::RegisterBallots&) { found.emplace(resource, record); });
         if (!begun) {
             ++refused;
             continue;
@@ -320,7 +321,7 @@ TEST_F(StateDbTest, serves_nothing_that_a_flipped_bit_has_altered) {
         }
         ++unclean;
         EXPECT_TRUE(found.empty()) << "bit " << bit;
-        EXPECT_GE((*db)->found().recovering_until, noon + 1s + core::Policy{}.ttl_max) << "bit " << bit;
+        EXPECT_GE((*db)->found().recovering_until, noon + 1s + lease::Policy{}.ttl_max) << "bit " << bit;
     }
     EXPECT_GT(unclean, 20) << refused << " refused, " << untouched << " without a meaning";
 }
@@ -395,4 +396,4 @@ TEST_F(StateDbTest, refuses_values_that_cannot_be_and_a_record_that_cannot_be_re
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::statefile

@@ -12,7 +12,7 @@
 #include "statefile/scratch_dir.h"
 #include "statefile/state_db.h"
 
-namespace holdfast {
+namespace holdfast::statefile {
 namespace {
 
 TEST(StateDir, is_created_with_its_parents_for_its_owner_only) {
@@ -121,4 +121,4 @@ TEST_F(StateHome, falls_back_to_the_home_of_the_user) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::statefile

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::supervise {
 namespace {
 
 constexpr pid_t guardian_id = 10;
@@ -117,4 +117,4 @@ TEST(AskedProcesses, are_not_confused_with_others_that_got_their_number) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::supervise

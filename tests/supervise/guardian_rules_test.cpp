@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::supervise {
 namespace {
 
 using Step = GuardianRules::Step;
@@ -196,4 +196,4 @@ TEST(GuardianRules, a_soft_deadline_after_the_hard_one_is_drawn_in) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::supervise

@@ -8,7 +8,7 @@
 #include "supervise/keeper_process.h"
 #include "supervise/processes.h"
 
-namespace holdfast {
+namespace holdfast::supervise {
 namespace {
 
 constexpr auto never = 1h;
@@ -345,4 +345,4 @@ INSTANTIATE_TEST_SUITE_P(All, PassedSignal,
                          [](const auto& one) { return std::string(one.param.second); });
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::supervise

@@ -13,7 +13,7 @@
 #include "supervise/processes.h"
 #include "supervise/supervisor.h"
 
-namespace holdfast {
+namespace holdfast::supervise {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -160,4 +160,4 @@ std::vector<std::string> shell(const std::string& script) {
     return {"sh", "-c", "echo $$; " + script};
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

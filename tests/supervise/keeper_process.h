@@ -7,7 +7,7 @@
 
 #include "supervise/fd.h"
 
-namespace holdfast {
+namespace holdfast::supervise {
 
 using namespace std::chrono_literals;
 
@@ -61,4 +61,4 @@ bool lives(pid_t process);
 /// A command for sh that first prints its process id.
 std::vector<std::string> shell(const std::string& script);
 
-}  // namespace holdfast
+}  // namespace holdfast::supervise

@@ -11,9 +11,10 @@ int main(int argc, char** argv) {
     if (const char* name = std::getenv("HOLDFAST_MUTANT")) holdfast::active_mutant = name;
 #endif
     const std::vector<std::string> arguments{argv, argv + argc};
-    if (argc > 1 && arguments[1] == holdfast::guardian_command)
-        return holdfast::guardian_main({arguments.begin() + 2, arguments.end()});
-    if (argc > 1 && arguments[1] == "__keeper") return holdfast::keeper_main({arguments.begin() + 2, arguments.end()});
+    if (argc > 1 && arguments[1] == holdfast::supervise::guardian_command)
+        return holdfast::supervise::guardian_main({arguments.begin() + 2, arguments.end()});
+    if (argc > 1 && arguments[1] == "__keeper")
+        return holdfast::supervise::keeper_main({arguments.begin() + 2, arguments.end()});
     testing::InitGoogleTest(&argc, argv);
     return RUN_ALL_TESTS();
 }

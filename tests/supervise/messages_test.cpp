@@ -5,7 +5,7 @@
 
 #include "supervise/fd.h"
 
-namespace holdfast {
+namespace holdfast::supervise {
 namespace {
 
 const WorkDeadlines some_deadlines{HolderInstant{Duration{1234567890123456789}},
@@ -121,4 +121,4 @@ TEST(GuardianMessages, do_not_block_on_a_stopped_reader) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::supervise

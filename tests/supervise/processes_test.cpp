@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace holdfast {
+namespace holdfast::supervise {
 namespace {
 
 TEST(ProcessTable, finds_what_lives_below_a_process) {
@@ -64,4 +64,4 @@ TEST(ProcessTable, sees_a_real_child_live_and_die) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::supervise

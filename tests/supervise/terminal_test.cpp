@@ -9,7 +9,7 @@
 
 #include "supervise/keeper_process.h"
 
-namespace holdfast {
+namespace holdfast::supervise {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -127,4 +127,4 @@ TEST(TerminalHandOver, restores_the_settings_that_a_killed_command_left) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::supervise

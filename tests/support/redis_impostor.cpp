@@ -63,9 +63,9 @@ void RedisImpostor::accept_all() {
 
 void RedisImpostor::serve(int socket) {
     std::string received;
-    resp::CommandReader reader;
+    codec::resp::CommandReader reader;
     for (;;) {
-        while (reader.read(received) == resp::CommandReader::Outcome::command) {
+        while (reader.read(received) == codec::resp::CommandReader::Outcome::command) {
             const Words words(reader.words().begin(), reader.words().end());
             received.erase(0, reader.size());
             if (!send(socket, script_(words))) return;

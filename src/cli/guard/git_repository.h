@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace holdfast {
+namespace holdfast::cli::guard {
 
 enum class FileChange { added, modified, deleted };
 const char* to_string(FileChange change);
@@ -90,4 +90,4 @@ struct WorkTreeIdentity {
 /// the default of every command. The repository may be null.
 WorkTreeIdentity work_tree_identity(const WorkTreeIdentity& given, const GitRepository* repository);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::guard

@@ -17,7 +17,7 @@
 #include "cli/guard/guard_rules.h"
 #include "cli/guard/work_tree_names.h"
 
-namespace holdfast {
+namespace holdfast::cli::guard {
 namespace {
 
 namespace json = boost::json;
@@ -30,7 +30,7 @@ constexpr std::size_t max_input = 32U << 20;
 std::vector<SeenLease> seen_leases(const json::value& body, const std::string& name_space) {
     std::vector<SeenLease> leases;
     for (const json::value& lease : array_of(body, "leases")) {
-        const auto predicate = core::parse_predicate(text_of(lease, "predicate"));
+        const auto predicate = lease::parse_predicate(text_of(lease, "predicate"));
         if (!predicate || text_of(lease, "namespace") != name_space) continue;
         leases.push_back({text_of(lease, "id"), text_of(lease, "resource"), *predicate, text_of(lease, "holder"),
                           text_of(lease, "reason"),
@@ -292,4 +292,4 @@ int guard_uninstall_command(const Arguments& arguments) {
         [](const GitRepository&, CheckedCommits checked) { checked.forget_base(); });
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::guard

@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 
-namespace holdfast {
+namespace holdfast::cli::guard {
 namespace {
 
 using Commit = GitRepository::Commit;
@@ -183,4 +183,4 @@ Result<UncheckedCommits> new_in_push(const GitRepository& repository, const Chec
     return found.result();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::guard

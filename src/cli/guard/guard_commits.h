@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "cli/guard/git_repository.h"
 
-namespace holdfast {
+namespace holdfast::cli::guard {
 
 /// One branch update, as git reports it to a hook.
 struct BranchUpdate {
@@ -72,4 +72,4 @@ Result<UncheckedCommits> new_in_branches(const GitRepository& repository, const 
 Result<UncheckedCommits> new_in_push(const GitRepository& repository, const CheckedCommits& checked,
                                      const std::vector<PushedTip>& tips);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::guard

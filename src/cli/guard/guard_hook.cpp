@@ -5,7 +5,7 @@
 #include <fstream>
 #include <system_error>
 
-namespace holdfast {
+namespace holdfast::cli::guard {
 namespace {
 
 namespace fs = std::filesystem;
@@ -105,4 +105,4 @@ Result<std::string> GuardHook::uninstall() const {
     return back ? "restored the earlier hook at " + path_ : "removed " + path_;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::guard

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 
-namespace holdfast {
+namespace holdfast::cli::guard {
 
 /// The hooks that the guard needs. `reference-transaction` cannot be bypassed: git runs it before a branch moves,
 /// whatever command moves it. The others refuse earlier, or refuse commits that were made without a hook.
@@ -38,4 +38,4 @@ class GuardHook {
 /// A word for a shell, in quotes where it needs them.
 std::string shell_word(std::string_view text);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::guard

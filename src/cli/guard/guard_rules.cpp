@@ -4,10 +4,10 @@
 
 #include "cli/guard/work_tree_names.h"
 
-namespace holdfast {
+namespace holdfast::cli::guard {
 namespace {
 
-using core::Predicate;
+using lease::Predicate;
 
 /// One is enough to refuse; a few more show the user whom to talk to.
 constexpr std::size_t max_others = 8;
@@ -55,7 +55,7 @@ std::vector<Finding> GuardRules::check(const std::vector<TouchedFile>& files) co
                 allowed = true;
             else if (lease.holder == committer_)
                 finding.weaker.push_back(lease);
-            else if (finding.others.size() < max_others && !core::compatible(lease.predicate, deed(file.change)))
+            else if (finding.others.size() < max_others && !lease::compatible(lease.predicate, deed(file.change)))
                 finding.others.push_back(lease);
         });
         if (!allowed || !finding.others.empty()) findings.push_back(std::move(finding));
@@ -82,4 +82,4 @@ ClaimAdvice claim_advice(const std::vector<Finding>& findings) {
     return advice;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::guard

@@ -10,13 +10,13 @@
 #include "cli/guard/git_repository.h"
 #include "lease/predicate.h"
 
-namespace holdfast {
+namespace holdfast::cli::guard {
 
 /// An active lease, as the guard sees it.
 struct SeenLease {
     std::string id;
     std::string resource;
-    core::Predicate predicate = core::Predicate::mutates;
+    lease::Predicate predicate = lease::Predicate::mutates;
     std::string holder;
     std::string reason;
     std::chrono::milliseconds expires_in{0};
@@ -63,4 +63,4 @@ struct ClaimAdvice {
 };
 ClaimAdvice claim_advice(const std::vector<Finding>& findings);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::guard

@@ -9,7 +9,7 @@
 
 #include "cli/guard/work_tree_names.h"
 
-namespace holdfast {
+namespace holdfast::cli::guard {
 namespace {
 
 namespace fs = std::filesystem;
@@ -151,4 +151,4 @@ std::vector<std::string> split_path(std::string_view path) {
     return parts;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::guard

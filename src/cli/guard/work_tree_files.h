@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 
-namespace holdfast {
+namespace holdfast::cli::guard {
 
 enum class FileKind {
     missing,
@@ -85,4 +85,4 @@ std::string without_links(const WorkTreeFiles& files, const std::string& path);
 /// The names in a path, without its slashes.
 std::vector<std::string> split_path(std::string_view path);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::guard

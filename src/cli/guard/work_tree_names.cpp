@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-namespace holdfast {
+namespace holdfast::cli::guard {
 namespace {
 
 constexpr std::string_view prefix = "FILE:/";
@@ -104,4 +104,4 @@ std::string folded(std::string_view text) {
     return lower;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::guard

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace holdfast {
+namespace holdfast::cli::guard {
 
 /// How files of a git work tree are named as resources, so that the claim of a file and the check of a commit use the
 /// same name: `FILE:/` and the path from the root of the work tree. `FILE:/src/main.c` is a file, `FILE:/src/**` the
@@ -27,4 +27,4 @@ std::string to_nfc(std::string_view text);
 /// The same with its case folded, to compare names.
 std::string folded(std::string_view text);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::guard

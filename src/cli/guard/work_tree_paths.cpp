@@ -6,7 +6,7 @@
 #include "cli/guard/work_tree_names.h"
 #include "cli/guard/written_path.h"
 
-namespace holdfast {
+namespace holdfast::cli::guard {
 namespace {
 
 class PathResolution {
@@ -144,4 +144,4 @@ Result<ResolvedPath> resolve_path(const WorkTreeFiles& files, const std::string&
     return resolved;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::guard

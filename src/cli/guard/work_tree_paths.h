@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "cli/guard/work_tree_files.h"
 
-namespace holdfast {
+namespace holdfast::cli::guard {
 
 /// The resources that a path stands for (work_tree_names.h). While a holder has all of them, no other can be granted
 /// the file under another spelling of its path.
@@ -35,4 +35,4 @@ struct ResolvedPath {
 /// REQUIRES: the root is absolute.
 Result<ResolvedPath> resolve_path(const WorkTreeFiles& files, const std::string& root, const std::string& path);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::guard

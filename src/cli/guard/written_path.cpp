@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-namespace holdfast {
+namespace holdfast::cli::guard {
 namespace {
 
 using Part = WrittenPath::Part;
@@ -351,4 +351,4 @@ bool looks_like_a_path(const WorkTreeFiles& files, const std::string& root, cons
            (!root.empty() && !text.empty() && files.kind(root + "/" + text) != FileKind::missing);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::guard

@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "cli/guard/work_tree_files.h"
 
-namespace holdfast {
+namespace holdfast::cli::guard {
 
 /// A path as a user or a model meant it, not resolved yet.
 struct WrittenPath {
@@ -44,4 +44,4 @@ bool names_a_file(std::string_view text);
 /// an existing file. As a resource name it would protect nothing.
 bool looks_like_a_path(const WorkTreeFiles& files, const std::string& root, const std::string& resource);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::guard

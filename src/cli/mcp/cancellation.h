@@ -4,7 +4,7 @@
 
 #include "client/http_connection.h"
 
-namespace holdfast {
+namespace holdfast::cli::mcp {
 
 /// Lets one thread cancel the calls that another makes to the server.
 class Cancellation {
@@ -12,7 +12,7 @@ class Cancellation {
     /// Registers a connection to be cancelled, while this object lives.
     class Covers {
      public:
-        Covers(Cancellation& cancellation, HttpConnection& connection) : cancellation_(cancellation) {
+        Covers(Cancellation& cancellation, client::HttpConnection& connection) : cancellation_(cancellation) {
             const std::lock_guard lock(cancellation_.mutex_);
             cancellation_.connection_ = &connection;
             if (cancellation_.cancelled_) connection.stop();
@@ -41,7 +41,7 @@ class Cancellation {
  private:
     mutable std::mutex mutex_;
     bool cancelled_ = false;
-    HttpConnection* connection_ = nullptr;
+    client::HttpConnection* connection_ = nullptr;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::mcp

@@ -16,13 +16,13 @@
 #include "cli/screen.h"
 #include "cli/stop_on_signal.h"
 
-namespace holdfast {
+namespace holdfast::cli::mcp {
 namespace {
 
 constexpr auto release_within = 3s;
 
 /// The root of relative paths: --root, or the work tree in which the program was started, or nothing.
-Result<std::string> root_of(const McpOptions& options, const std::optional<GitRepository>& repository) {
+Result<std::string> root_of(const McpOptions& options, const std::optional<guard::GitRepository>& repository) {
     if (options.root.empty()) return repository ? repository->root() : std::string{};
     std::error_code why;
     const auto root = std::filesystem::canonical(options.root, why);
@@ -35,20 +35,21 @@ Result<std::string> root_of(const McpOptions& options, const std::optional<GitRe
 int mcp_command(const Arguments& arguments) {
     const McpOptions& options = arguments.mcp;
     const Screen screen{arguments.common};
-    auto opened = GitRepository::open(options.root);
-    const std::optional<GitRepository> repository = opened ? std::optional(std::move(*opened)) : std::nullopt;
+    auto opened = guard::GitRepository::open(options.root);
+    const std::optional<guard::GitRepository> repository = opened ? std::optional(std::move(*opened)) : std::nullopt;
     const auto root = root_of(options, repository);
     if (!root) {
         screen.complain(root.error());
         return exit_usage;
     }
-    const auto identity = work_tree_identity({options.holder, options.name_space}, repository ? &*repository : nullptr);
+    const auto identity =
+        guard::work_tree_identity({options.holder, options.name_space}, repository ? &*repository : nullptr);
     std::signal(SIGPIPE, SIG_IGN);  // a failed write shows that the host is gone
 
     McpAgent agent{{identity.holder, identity.name_space, options.priority}};
     McpLeases leases{Random{random_seed()}};
     std::optional<McpRenewer> renewer;
-    const auto servers = std::make_shared<ServerList>(arguments.common.server);
+    const auto servers = std::make_shared<client::ServerList>(arguments.common.server);
     McpTools tools{{servers, *root}, agent, leases, [&renewer] { renewer->leases_added(); }};
     const McpProtocol protocol{{version(), mcp_instructions(identity.holder, *root), mcp_tool_list()}};
     McpServer server{{STDIN_FILENO, STDOUT_FILENO}, protocol, tools};
@@ -64,4 +65,4 @@ int mcp_command(const Arguments& arguments) {
     return exit_ok;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::mcp

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "lease/owner.h"
 
-namespace holdfast {
+namespace holdfast::cli::mcp {
 
 namespace json = boost::json;
 
@@ -39,9 +39,9 @@ json::object McpAgent::signature() const {
 
 std::string McpAgent::query(const std::string& lease) const {
     const std::lock_guard lock(mutex_);
-    const bool leads = core::owner_of(lease) == core::Owner::leaders;  // the session is the proof of leadership (R2)
+    const bool leads = lease::owner_of(lease) == lease::Owner::leaders;  // the session is the proof of leadership (R2)
     return "holder=" + percent_encode(config_.holder) + (epoch_ ? "&epoch=" + std::to_string(*epoch_) : "") +
            (leads ? "&session=" + percent_encode(session_) : "");
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::mcp

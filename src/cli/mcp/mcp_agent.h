@@ -7,7 +7,7 @@
 
 #include "cli/api.h"
 
-namespace holdfast {
+namespace holdfast::cli::mcp {
 
 /// The requester: a holder in one session for the lifetime of the process, either a plain one or a registered agent
 /// (G5). An agent's requests carry the epoch of this incarnation, so that an earlier process of the same agent is
@@ -42,4 +42,4 @@ class McpAgent {
     std::optional<std::int64_t> epoch_;  ///< once registered
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::mcp

@@ -5,7 +5,7 @@
 #include <boost/json/value.hpp>
 #include <fmt/format.h>
 
-namespace holdfast {
+namespace holdfast::cli::mcp {
 
 namespace json = boost::json;
 
@@ -80,4 +80,4 @@ std::string McpArguments::problem() const {
     return problem_;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::mcp

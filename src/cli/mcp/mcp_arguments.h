@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::cli::mcp {
 
 /// Reads the arguments of a tool, according to its input schema. The first mismatch is recorded as text that a model
 /// can act on; values read after that are meaningless.
@@ -38,4 +38,4 @@ class McpArguments {
     std::string problem_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::mcp

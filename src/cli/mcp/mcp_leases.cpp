@@ -5,7 +5,7 @@
 #include "base/code.h"
 #include "cli/api.h"
 
-namespace holdfast {
+namespace holdfast::cli::mcp {
 namespace {
 
 namespace json = boost::json;
@@ -21,17 +21,17 @@ Error not_in_time() {
     return {"", "it could not be renewed in time"};
 }
 
-std::optional<Deadlines> deadlines_in(const json::value& lease, HolderInstant sent_at) {
+std::optional<client::Deadlines> deadlines_in(const json::value& lease, HolderInstant sent_at) {
     const auto ms = [](const json::value& object, std::string_view field) {
         const std::int64_t number = number_of(object, field);
         return std::chrono::milliseconds{number > 0 && number <= max_milliseconds ? number : 0};
     };
     const json::value& timeline = field_of(lease, "timeline");
-    const core::Timeline read{ms(timeline, "renew_in_ms"), ms(timeline, "soft_terminate_in_ms"),
-                              ms(timeline, "hard_terminate_in_ms"), ms(timeline, "expires_in_ms")};
+    const lease::Timeline read{ms(timeline, "renew_in_ms"), ms(timeline, "soft_terminate_in_ms"),
+                               ms(timeline, "hard_terminate_in_ms"), ms(timeline, "expires_in_ms")};
     const auto ttl = ms(lease, "ttl_ms");
     if (read.expires_in <= 0s || ttl <= 0s) return std::nullopt;
-    return deadlines_of({sent_at, read, ttl});
+    return client::deadlines_of({sent_at, read, ttl});
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ bool McpLeases::keep(const json::value& lease, HolderInstant sent_at, HolderInst
         names_.erase(known->second.key);
         paths = std::move(known->second.paths);
     }
-    const Keeper::Key key = ++last_key_;
+    const client::Keeper::Key key = ++last_key_;
     leases_[id] = {key,
                    text_of(lease, "resource"),
                    text_of(lease, "predicate"),
@@ -99,7 +99,7 @@ void McpLeases::remember_lost(const std::string& id, const Error& why) {
     if (lost_.size() == max_lost) lost_.erase(lost_.begin());
     // Expiry alone explains nothing: report why the lease could not be renewed.
     const Error& refused = found->second.refused;
-    const bool ran_out = why.code.empty() || core::code_in(why.code) == core::Code::lease_expired;
+    const bool ran_out = why.code.empty() || code_in(why.code) == Code::lease_expired;
     const Error& cause = ran_out && !refused.code.empty() ? refused : why;
     lost_.push_back({id, found->second.resource, cause.code, cause.message});
     names_.erase(found->second.key);
@@ -107,7 +107,7 @@ void McpLeases::remember_lost(const std::string& id, const Error& why) {
 }
 
 void McpLeases::drop_ended(HolderInstant now) {
-    for (const Keeper::Key key : keeper_.take_ended(now))
+    for (const client::Keeper::Key key : keeper_.take_ended(now))
         remember_lost(names_.at(key), not_in_time());
 }
 
@@ -143,7 +143,7 @@ std::vector<std::string> McpLeases::take_due(HolderInstant now) {
     const std::lock_guard lock(mutex_);
     drop_ended(now);
     std::vector<std::string> due;
-    for (const Keeper::Key key : keeper_.take_due(now))
+    for (const client::Keeper::Key key : keeper_.take_due(now))
         due.push_back(names_.at(key));
     return due;
 }
@@ -153,24 +153,25 @@ void McpLeases::answer(const json::value& result, HolderInstant sent_at, HolderI
     if (text_of(result, "result") == "RENEWED") {
         const auto deadlines = deadlines_in(field_of(result, "lease"), sent_at);
         if (!deadlines) return unanswered(id, now);
-        return settle(id, RenewalGranted{*deadlines}, not_in_time(), now);
+        return settle(id, client::RenewalGranted{*deadlines}, not_in_time(), now);
     }
     const json::value& error = field_of(result, "error");
     const std::string code = text_of(error, "code");
-    settle(id, RenewalRejected{code}, {code, text_of(error, "message")}, now);
+    settle(id, client::RenewalRejected{code}, {code, text_of(error, "message")}, now);
 }
 
 void McpLeases::unanswered(const std::string& id, HolderInstant now) {
-    settle(id, RenewalUnanswered{}, not_in_time(), now);
+    settle(id, client::RenewalUnanswered{}, not_in_time(), now);
 }
 
-void McpLeases::settle(const std::string& id, const RenewalAnswer& answer, const Error& why, HolderInstant now) {
+void McpLeases::settle(const std::string& id, const client::RenewalAnswer& answer, const Error& why,
+                       HolderInstant now) {
     const std::lock_guard lock(mutex_);
     const auto found = leases_.find(id);
     if (found == leases_.end()) return;
     if (keeper_.answer(found->second.key, answer, now) == Outcome::lost) return remember_lost(id, why);
-    if (std::holds_alternative<RenewalGranted>(answer)) found->second.refused = {};
-    if (std::holds_alternative<RenewalRejected>(answer)) found->second.refused = why;
+    if (std::holds_alternative<client::RenewalGranted>(answer)) found->second.refused = {};
+    if (std::holds_alternative<client::RenewalRejected>(answer)) found->second.refused = why;
 }
 
 HolderInstant McpLeases::next() {
@@ -178,4 +179,4 @@ HolderInstant McpLeases::next() {
     return keeper_.next();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::mcp

@@ -13,7 +13,7 @@
 #include "base/time.h"
 #include "client/keeper.h"
 
-namespace holdfast {
+namespace holdfast::cli::mcp {
 
 /// The leases that an MCP server holds for its model, kept by a Keeper: it decides when to renew each (T3), and when
 /// one is lost. A loss is remembered until it has been reported. May be used from several threads; it sends nothing
@@ -68,7 +68,7 @@ class McpLeases {
 
  private:
     struct Entry {
-        Keeper::Key key = 0;
+        client::Keeper::Key key = 0;
         std::string resource;
         std::string predicate;
         std::uint64_t token = 0;
@@ -76,16 +76,16 @@ class McpLeases {
         Error refused;  ///< why the last renewal was refused; no code: it was not refused
     };
 
-    void settle(const std::string& id, const RenewalAnswer& answer, const Error& why, HolderInstant now);
+    void settle(const std::string& id, const client::RenewalAnswer& answer, const Error& why, HolderInstant now);
     void drop_ended(HolderInstant now);
     void remember_lost(const std::string& id, const Error& why);
 
     std::mutex mutex_;
-    Keeper keeper_;
-    Keeper::Key last_key_ = 0;
+    client::Keeper keeper_;
+    client::Keeper::Key last_key_ = 0;
     std::map<std::string, Entry> leases_;
-    std::map<Keeper::Key, std::string> names_;
+    std::map<client::Keeper::Key, std::string> names_;
     std::vector<Lost> lost_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::mcp

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace holdfast {
+namespace holdfast::cli::mcp {
 
 /// Splits input into lines, however it is fragmented. A line that is too long is skipped to its end and reported once,
 /// so that the next one is read correctly.
@@ -48,4 +48,4 @@ class McpLines {
     bool skipping_ = false;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::mcp

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <ranges>
 
-namespace holdfast {
+namespace holdfast::cli::mcp {
 namespace {
 
 namespace json = boost::json;
@@ -255,4 +255,4 @@ json::object McpProtocol::server_info() const {
     return {{"name", "holdfast"}, {"title", "Holdfast leases"}, {"version", about_.version}};
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::mcp

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::cli::mcp {
 
 /// A tool call to execute and answer.
 struct McpCall {
@@ -70,4 +70,4 @@ class McpProtocol {
     std::string negotiated_;  ///< by `initialize`; empty before
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::mcp

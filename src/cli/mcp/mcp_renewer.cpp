@@ -6,7 +6,7 @@
 #include "base/code.h"
 #include "cli/api.h"
 
-namespace holdfast {
+namespace holdfast::cli::mcp {
 namespace {
 
 namespace json = boost::json;
@@ -18,7 +18,7 @@ constexpr std::size_t max_message_bytes = 512U << 10;
 
 }  // namespace
 
-McpRenewer::McpRenewer(std::shared_ptr<ServerList> servers, const McpAgent& agent, McpLeases& leases)
+McpRenewer::McpRenewer(std::shared_ptr<client::ServerList> servers, const McpAgent& agent, McpLeases& leases)
     : servers_(std::move(servers)), agent_(agent), leases_(leases), thread_([this] { run(); }) {}
 
 void McpRenewer::leases_added() {
@@ -74,7 +74,7 @@ void McpRenewer::renew(const std::vector<std::string>& ids) {
         const HolderInstant sent_at = holder_clock_now();
         const auto answer = api.send("POST", "/v1/heartbeat", body);
         const HolderInstant now = holder_clock_now();
-        const bool replaced = answer && core::code_in(error_code_of(*answer)) == core::Code::stale_epoch;
+        const bool replaced = answer && code_in(error_code_of(*answer)) == Code::stale_epoch;
         if (answer && answer->ok())
             for (const json::value& result : array_of(answer->body, "results"))
                 leases_.answer(result, sent_at, now);
@@ -85,4 +85,4 @@ void McpRenewer::renew(const std::vector<std::string>& ids) {
     }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::mcp

@@ -12,13 +12,13 @@
 #include "cli/mcp/mcp_leases.h"
 #include "client/server_address.h"
 
-namespace holdfast {
+namespace holdfast::cli::mcp {
 
 /// Renews the leases of an MCP server in the background, on time (T3), in as few messages as possible, since a model
 /// sends no heartbeats.
 class McpRenewer {
  public:
-    McpRenewer(std::shared_ptr<ServerList> servers, const McpAgent& agent, McpLeases& leases);
+    McpRenewer(std::shared_ptr<client::ServerList> servers, const McpAgent& agent, McpLeases& leases);
     ~McpRenewer() { stop(); }
     McpRenewer(const McpRenewer&) = delete;
     McpRenewer& operator=(const McpRenewer&) = delete;
@@ -32,7 +32,7 @@ class McpRenewer {
     void run();
     void renew(const std::vector<std::string>& ids);
 
-    const std::shared_ptr<ServerList> servers_;
+    const std::shared_ptr<client::ServerList> servers_;
     const McpAgent& agent_;
     McpLeases& leases_;
     Cancellation cancellation_;
@@ -43,4 +43,4 @@ class McpRenewer {
     std::thread thread_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::mcp

@@ -13,7 +13,7 @@
 
 #include "cli/mcp/mcp_lines.h"
 
-namespace holdfast {
+namespace holdfast::cli::mcp {
 
 McpOutput::McpOutput(int descriptor) : descriptor_(descriptor), stopped_(eventfd(0, EFD_CLOEXEC)) {}
 
@@ -127,7 +127,7 @@ void McpServer::submit(McpReaction reaction) {
         full = under_way_.size() >= max_under_way;
         if (!full) under_way_.push_back(job);
     }
-    Workers& workers = job->waits ? waiting_ : in_order_;
+    client::Workers& workers = job->waits ? waiting_ : in_order_;
     if (!full && workers.submit([this, job] { work(job); })) return;
     json::array answers = job->reaction.answers;
     for (const McpCall& call : job->reaction.calls)
@@ -182,4 +182,4 @@ void McpServer::send(const json::array& answers, bool batch) {
     [[maybe_unused]] const ssize_t written = ::write(stopped_.get(), &one, sizeof one);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::mcp

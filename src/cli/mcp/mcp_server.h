@@ -14,7 +14,7 @@
 #include "client/workers.h"
 #include "supervise/fd.h"
 
-namespace holdfast {
+namespace holdfast::cli::mcp {
 
 /// Standard output as the protocol requires: complete lines, one at a time, from any thread. A reader that does not
 /// read blocks the writer, but only until stop().
@@ -31,7 +31,7 @@ class McpOutput {
     bool is_writable() const;
 
     const int descriptor_;
-    Fd stopped_;
+    supervise::Fd stopped_;
     std::mutex mutex_;
     bool broken_ = false;
 };
@@ -74,12 +74,12 @@ class McpServer {
     McpOutput output_;
     McpProtocol protocol_;
     McpTools& tools_;
-    Fd stopped_;
+    supervise::Fd stopped_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::list<std::shared_ptr<Job>> under_way_;
-    Workers in_order_{1};
-    Workers waiting_;
+    client::Workers in_order_{1};
+    client::Workers waiting_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::mcp

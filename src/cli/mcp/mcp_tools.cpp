@@ -16,7 +16,7 @@
 #include "lease/predicate.h"
 #include "lease/resource.h"
 
-namespace holdfast {
+namespace holdfast::cli::mcp {
 namespace {
 
 namespace json = boost::json;
@@ -50,17 +50,17 @@ bool concerns_any(std::string_view resource, const std::vector<std::string>& ask
 /// Ranks predicates on one resource: a stronger one makes a weaker one redundant, since it excludes and allows all that
 /// the weaker one does.
 int strength(std::string_view predicate) {
-    switch (core::parse_predicate(predicate).value_or(core::Predicate::consumes)) {
-        case core::Predicate::mutates:
+    switch (lease::parse_predicate(predicate).value_or(lease::Predicate::consumes)) {
+        case lease::Predicate::mutates:
             return 4;
-        case core::Predicate::renames:
+        case lease::Predicate::renames:
             return 3;
-        case core::Predicate::deletes:
+        case lease::Predicate::deletes:
             return 2;
-        case core::Predicate::provides:
+        case lease::Predicate::provides:
             return 1;
-        case core::Predicate::consumes:
-        case core::Predicate::depends_on:
+        case lease::Predicate::consumes:
+        case lease::Predicate::depends_on:
             return 0;
     }
     return 0;
@@ -133,7 +133,7 @@ McpOutcome McpTools::extend(Api& api, McpArguments& arguments) {
         const bool kept = text_of(result, "result") == "RENEWED" && leases_.keep(lease, sent_at, holder_clock_now());
         const json::value& error = field_of(result, "error");
         const std::string code = text_of(error, "code");
-        if (means_lost(code)) leases_.lose(id, {code, text_of(error, "message")});
+        if (client::means_lost(code)) leases_.lose(id, {code, text_of(error, "message")});
         if (cut.empty()) cut = describe_cut(result);
         renewed += kept ? 1 : 0;
         json::object one = kept ? brief(lease) : json::object{{"id", id}, {"error", error}};
@@ -249,7 +249,7 @@ McpOutcome McpTools::list(Api& api, McpArguments& arguments) const {
             false};
 }
 
-std::vector<std::string> McpTools::names_of_session(HttpConnection& connection, HolderInstant until) {
+std::vector<std::string> McpTools::names_of_session(client::HttpConnection& connection, HolderInstant until) {
     std::set<std::string> names;
     for (const McpLeases::Held& lease : leases_.held(holder_clock_now()))
         names.insert(lease.id);
@@ -265,7 +265,7 @@ std::vector<std::string> McpTools::names_of_session(HttpConnection& connection, 
 void McpTools::release_all(Duration within) {
     if (!claimed_) return;
     const HolderInstant until = holder_clock_now() + within;
-    HttpConnection connection{config_.servers};
+    client::HttpConnection connection{config_.servers};
     for (const std::string& id : names_of_session(connection, until)) {
         const Duration left = until - holder_clock_now();
         if (left <= Duration::zero()) return;
@@ -274,9 +274,9 @@ void McpTools::release_all(Duration within) {
     }
 }
 
-Result<ResolvedPath> McpTools::named(const std::string& path) const {
-    if (!config_.root.empty()) return resolve_path(files_, config_.root, path);
-    if (names_a_file(path)) return resolve_path(UnknownFiles{}, "/", path);
+Result<guard::ResolvedPath> McpTools::named(const std::string& path) const {
+    if (!config_.root.empty()) return guard::resolve_path(files_, config_.root, path);
+    if (guard::names_a_file(path)) return guard::resolve_path(guard::UnknownFiles{}, "/", path);
     return Error{
         "invalid_argument",
         fmt::format("there is no work tree, so a path cannot be resolved; give a resource such as FILE:/{}, or "
@@ -304,20 +304,20 @@ void McpTools::read_intent(McpArguments& intent, Intents& intents) const {
     const std::string resource = intent.text("resource");
     std::string predicate = intent.text("predicate");
     if (predicate.empty()) predicate = "MUTATES";
-    if (!core::parse_predicate(predicate)) intent.complain(fmt::format("there is no predicate '{}'", predicate));
+    if (!lease::parse_predicate(predicate)) intent.complain(fmt::format("there is no predicate '{}'", predicate));
     if (path.empty() == resource.empty()) intent.complain("each intent must have either a path or a resource");
-    if (looks_like_a_path(files_, config_.root, resource))
+    if (guard::looks_like_a_path(files_, config_.root, resource))
         return intent.complain(fmt::format(
             "the resource '{}' looks like a path; give it as path, or as KIND:name if it is not a file", resource));
-    ResolvedPath resolved{{resource}, ""};
-    if (!path.empty() || names_a_file(resource)) {
+    guard::ResolvedPath resolved{{resource}, ""};
+    if (!path.empty() || guard::names_a_file(resource)) {
         auto found = named(path.empty() ? resource : path);
         if (!found) return intent.complain(found.error().message);
         resolved = std::move(*found);
     }
     if (!resolved.note.empty()) intents.notes.emplace_back(resolved.note);
     for (const std::string& name : resolved.names) {
-        const auto normal = core::normalised(name);
+        const auto normal = lease::normalised(name);
         const std::string& known = normal ? *normal : name;  // the server reports what is wrong with it
         intents.list.push_back({{"resource", known}, {"predicate", predicate}});
         if (!path.empty()) intents.paths.emplace(known, path);
@@ -372,7 +372,7 @@ std::optional<McpOutcome> McpTools::renew_held(Api& api, Intents& intents, const
     for (const json::value& result : array_of(answer->body, "results")) {
         const json::value& error = field_of(result, "error");
         const std::string code = text_of(error, "code");
-        if (means_lost(code)) leases_.lose(text_of(result, "id"), {code, text_of(error, "message")});
+        if (client::means_lost(code)) leases_.lose(text_of(result, "id"), {code, text_of(error, "message")});
         if (text_of(result, "result") == "RENEWED")
             leases_.keep(field_of(result, "lease"), sent_at, holder_clock_now());
         if (cut.empty()) cut = describe_cut(result);
@@ -412,7 +412,7 @@ McpTools::Reply McpTools::ask_for_leases(Api& api, json::object body, const Term
         if (terms.wait) body["wait_ms"] = wait.count();
         auto answer = api.acquire(body, wait, terms.ttl.value_or(0ms));
         const bool silent = !answer && answer.error().code == "unreachable" && api.has_several_servers();
-        const bool pending = answer && core::code_in(error_code_of(*answer)) == core::Code::idempotency_in_progress;
+        const bool pending = answer && code_in(error_code_of(*answer)) == Code::idempotency_in_progress;
         if ((!silent && !pending) || holder_clock_now() + request_pause >= until) return {std::move(answer), sent_at};
         std::this_thread::sleep_for(request_pause);  // then retry with the same key: the request keeps its place (G6)
     }
@@ -488,4 +488,4 @@ bool McpTools::confirm(Api& api, Granted& granted) const {
     return true;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::mcp

@@ -15,15 +15,15 @@
 #include "cli/mcp/mcp_leases.h"
 #include "cli/mcp/mcp_protocol.h"
 
-namespace holdfast {
+namespace holdfast::cli::mcp {
 
 /// The tools of `holdfast mcp`: each call is translated to requests to the server, and its answer to text that a model
 /// can act on. Calls may run on several threads at once.
 class McpTools {
  public:
     struct Config {
-        std::shared_ptr<ServerList> servers;  ///< shared, so that one failure of a server moves all calls on
-        std::string root;                     ///< of the work tree; empty: no work tree
+        std::shared_ptr<client::ServerList> servers;  ///< shared, so that one failure of a server moves all calls on
+        std::string root;                             ///< of the work tree; empty: no work tree
     };
     McpTools(Config config, McpAgent& agent, McpLeases& leases, std::function<void()> on_new_lease);
 
@@ -62,7 +62,7 @@ class McpTools {
     Intents read_intents(McpArguments& arguments) const;
     /// Reads one intent of a call; its names are added to `intents`.
     void read_intent(McpArguments& intent, Intents& intents) const;
-    Result<ResolvedPath> named(const std::string& path) const;
+    Result<guard::ResolvedPath> named(const std::string& path) const;
     /// The other arguments of a claim.
     struct Terms {
         std::string reason;
@@ -91,14 +91,14 @@ class McpTools {
     /// The leases of this session that a path given by the model refers to.
     std::vector<std::string> held_by_path(const std::string& path) const;
     std::vector<std::string> named_or_all(McpArguments& arguments);
-    std::vector<std::string> names_of_session(HttpConnection& connection, HolderInstant until);
+    std::vector<std::string> names_of_session(client::HttpConnection& connection, HolderInstant until);
 
     const Config config_;
-    const DiskFiles files_;
+    const guard::DiskFiles files_;
     McpAgent& agent_;
     McpLeases& leases_;
     const std::function<void()> on_new_lease_;
     std::atomic<bool> claimed_ = false;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::mcp

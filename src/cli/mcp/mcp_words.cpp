@@ -7,7 +7,7 @@
 #include "base/code.h"
 #include "base/text.h"
 
-namespace holdfast {
+namespace holdfast::cli::mcp {
 namespace {
 
 namespace json = boost::json;
@@ -102,15 +102,15 @@ std::string in(std::int64_t ms) {
 
 /// Advice to the model after a refusal.
 std::string advice(const std::string& code, std::int64_t retry_in) {
-    const auto known = core::code_in(code);
-    if (known == core::Code::die)
+    const auto known = code_in(code);
+    if (known == Code::die)
         return fmt::format(
             "An older agent comes first. Commit or undo your changes, release everything with "
             "release_intents {{\"all\": true}}, and claim again{}.",
             in(retry_in));
-    if (known == core::Code::busy || known == core::Code::wait_timeout)
+    if (known == Code::busy || known == Code::wait_timeout)
         return "Nothing was claimed. Work on something else, or claim again with wait_ms.";
-    if (known == core::Code::stale_epoch) return "A newer process of this agent has taken over; stop working.";
+    if (known == Code::stale_epoch) return "A newer process of this agent has taken over; stop working.";
     if (retry_in > 0) return "Try again" + in(retry_in) + ".";
     return "The same call will be refused again; change it, or tell the user.";
 }
@@ -229,4 +229,4 @@ void report_lost(McpOutcome& outcome, const std::vector<McpLeases::Lost>& lost) 
         names, outcome.text);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::mcp

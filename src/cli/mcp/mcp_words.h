@@ -9,7 +9,7 @@
 #include "cli/mcp/mcp_leases.h"
 #include "cli/mcp/mcp_protocol.h"
 
-namespace holdfast {
+namespace holdfast::cli::mcp {
 
 /// All that the model is told: the tools, and the answers to its calls. A failure says what to do next, since a model
 /// repeats a call whose error it does not understand.
@@ -47,4 +47,4 @@ void add_notes(McpOutcome& outcome, boost::json::array notes);
 /// Puts the losses first.
 void report_lost(McpOutcome& outcome, const std::vector<McpLeases::Lost>& lost);
 
-}  // namespace holdfast
+}  // namespace holdfast::cli::mcp

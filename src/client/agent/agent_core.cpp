@@ -12,7 +12,7 @@ namespace holdfast {
 
 namespace {
 
-LeftBehind to_left_behind(const VerifiedLease& lease) {
+LeftBehind to_left_behind(const client::VerifiedLease& lease) {
     return {lease.id, lease.resource, lease.state == "ACTIVE",
             std::chrono::floor<std::chrono::milliseconds>(lease.remaining)};
 }
@@ -21,7 +21,7 @@ LeftBehind to_left_behind(const VerifiedLease& lease) {
 
 Failure to_failure(const Error& error) {
     const bool silent = error.code == "unreachable" || error.code == "cancelled" || error.code == "bad_answer";
-    const Outcome outcome = silent ? Outcome::unreachable : outcome_of(error.code, 400);
+    const Outcome outcome = silent ? Outcome::unreachable : client::outcome_of(error.code, 400);
     return {.outcome = outcome, .code = silent ? "unreachable" : error.code, .message = error.message};
 }
 
@@ -49,7 +49,7 @@ std::optional<Error> Agent::Core::load() {
     auto loaded = file_.load();
     lock.unlock();
     if (!loaded) return loaded.error();
-    Digest next;
+    client::agent::Digest next;
     if (*loaded) {
         next = std::move(**loaded);
         if (next.id != client->holder)
@@ -68,14 +68,14 @@ std::optional<Error> Agent::Core::load() {
 }
 
 /// The priority of the first incarnation is kept by every later one (G5).
-Result<AgentKnown> Agent::Core::register_life(std::optional<std::uint64_t> epoch) {
+Result<client::AgentKnown> Agent::Core::register_life(std::optional<std::uint64_t> epoch) {
     const auto kept = digest().priority;
     return asks->register_agent({client->holder, kept ? kept : options_.priority, epoch}, client->timeout);
 }
 
 /// Registers the saved epoch, and asks the server which leases of the previous incarnation are left (R3).
 std::optional<Error> Agent::Core::settle_life() {
-    Digest life = digest();
+    client::agent::Digest life = digest();
     client->epoch->set(life.epoch);
     const auto known = register_life(life.epoch);
     if (!known) return known.error();
@@ -93,14 +93,14 @@ std::optional<Error> Agent::Core::settle_life() {
 
 std::optional<Failure> Agent::Core::begin_next_life() {
     let_go_of_left_behind();
-    Digest next = digest();
+    client::agent::Digest next = digest();
     ++next.epoch;
     if (auto saved = save(std::move(next)); !saved) return to_failure(saved.error());
     if (const auto error = settle_life()) return to_failure(*error);
     return std::nullopt;
 }
 
-Result<void> Agent::Core::save(Digest digest) {
+Result<void> Agent::Core::save(client::agent::Digest digest) {
     const std::lock_guard lock(mutex_);
     if (auto saved = file_.save(digest); !saved) return saved;
     digest_ = std::move(digest);
@@ -108,10 +108,11 @@ Result<void> Agent::Core::save(Digest digest) {
 }
 
 std::optional<Failure> Agent::Core::save_checkpoint(std::string checkpoint) {
-    if (const auto checked = check_checkpoint(checkpoint); !checked) return to_failure(checked.error());
+    if (const auto checked = client::agent::check_checkpoint(checkpoint); !checked)
+        return to_failure(checked.error());
     if (auto failure = start()) return failure;
     const std::lock_guard lock(mutex_);
-    Digest next = digest_;
+    client::agent::Digest next = digest_;
     next.checkpoint = std::move(checkpoint);
     if (const auto saved = file_.save(next); !saved) return to_failure(saved.error());
     digest_ = std::move(next);
@@ -120,14 +121,14 @@ std::optional<Failure> Agent::Core::save_checkpoint(std::string checkpoint) {
 
 std::optional<Failure> Agent::Core::save_pending(std::vector<Intent> intents) {
     const std::lock_guard lock(mutex_);
-    Digest next = digest_;
+    client::agent::Digest next = digest_;
     next.pending = std::move(intents);
     if (const auto saved = file_.save(next); !saved) return to_failure(saved.error());
     digest_ = std::move(next);
     return std::nullopt;
 }
 
-Digest Agent::Core::digest() const {
+client::agent::Digest Agent::Core::digest() const {
     const std::lock_guard lock(mutex_);
     return digest_;
 }
@@ -145,17 +146,18 @@ void Agent::Core::leave_behind(const std::vector<Grant>& grants) {
 
 /// Best effort: a lease whose release does not reach the server ends by itself.
 void Agent::Core::let_go_of_left_behind() {
-    NamedLeases names{client->holder, {}, client->epoch->get(), digest().session};
+    client::NamedLeases names{client->holder, {}, client->epoch->get(), digest().session};
     {
         const std::lock_guard lock(mutex_);
         for (const auto& left : std::exchange(left_, {}))
             names.leases.push_back({left.lease, {}});
     }
     if (names.leases.empty()) return;
-    [[maybe_unused]] const auto told = client->transport->release(names, std::min(client->timeout, max_release));
+    [[maybe_unused]] const auto told =
+        client->transport->release(names, std::min(client->timeout, client::max_release));
 }
 
-Result<std::vector<VerifiedLease>> Agent::Core::verify() const {
+Result<std::vector<client::VerifiedLease>> Agent::Core::verify() const {
     return asks->verify_all({client->holder, {}, client->epoch->get()}, client->timeout);
 }
 

@@ -32,14 +32,14 @@ struct Agent::Core {
 
     std::optional<Failure> save_checkpoint(std::string checkpoint);
     std::optional<Failure> save_pending(std::vector<Intent> intents);
-    Digest digest() const;
+    client::agent::Digest digest() const;
     std::uint64_t epoch() const { return client->epoch->get().value_or(0); }
 
     std::vector<LeftBehind> left_behind() const;
     void leave_behind(const std::vector<Grant>& grants);
     void let_go_of_left_behind();
 
-    Result<std::vector<VerifiedLease>> verify() const;
+    Result<std::vector<client::VerifiedLease>> verify() const;
 
     std::optional<Failure> declare_restart();
     bool restarting() const;
@@ -55,21 +55,21 @@ struct Agent::Core {
     void leave();
 
     const std::shared_ptr<Client::Core> client;
-    const std::shared_ptr<Transport> asks;  ///< for calls that may take long: stop() ends them
+    const std::shared_ptr<client::Transport> asks;  ///< for calls that may take long: stop() ends them
 
  private:
     std::optional<Error> load();
-    Result<AgentKnown> register_life(std::optional<std::uint64_t> epoch);
+    Result<client::AgentKnown> register_life(std::optional<std::uint64_t> epoch);
     std::optional<Error> settle_life();
-    Result<void> save(Digest digest);
+    Result<void> save(client::agent::Digest digest);
 
     const AgentOptions options_;
     std::mutex starting_;
     bool started_ = false;
 
     mutable std::mutex mutex_;  ///< guards all below
-    DigestFile file_;
-    Digest digest_;
+    client::agent::DigestFile file_;
+    client::agent::Digest digest_;
     std::vector<LeftBehind> left_;
     bool working_ = false;
     bool restarting_ = false;

@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "client/json_reader.h"
 
-namespace holdfast {
+namespace holdfast::client::agent {
 namespace {
 
 namespace json = boost::json;
@@ -180,4 +180,4 @@ Result<void> DigestFile::save(const Digest& digest) const {
     return sync_directory_of(path_);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::client::agent

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 
-namespace holdfast {
+namespace holdfast::client::agent {
 
 /// The state that an agent needs to resume in its next incarnation.
 struct Digest {
@@ -59,4 +59,4 @@ class DigestFile {
     int lock_ = -1;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::client::agent

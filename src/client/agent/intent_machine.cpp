@@ -5,7 +5,7 @@
 
 #include "base/assert.h"
 
-namespace holdfast {
+namespace holdfast::client::agent {
 
 namespace {
 
@@ -156,4 +156,4 @@ Duration IntentMachine::backoff() {
     return std::chrono::duration_cast<Duration>(std::min(doubled, max_backoff) * (0.5 + random_.unit() / 2));
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::client::agent

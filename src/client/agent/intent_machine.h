@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "base/time.h"
 
-namespace holdfast {
+namespace holdfast::client::agent {
 
 /// Decides the next action in the work on a manifest: one event in, one action out. It reads no clock, sends nothing
 /// and waits for nothing; its caller performs the action and passes the result as the next event.
@@ -96,4 +96,4 @@ class IntentMachine {
     std::optional<Failure> why_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::client::agent

@@ -11,7 +11,7 @@ namespace holdfast {
 
 namespace {
 
-using Action = IntentMachine::Action;
+using Action = client::agent::IntentMachine::Action;
 
 constexpr std::chrono::milliseconds max_patience = 24h * 365;
 
@@ -37,17 +37,18 @@ Performed Work::Core::run(const std::function<bool(Work&)>& function) {
     if (!drive(act(Action::plan))) return finish();
     Work work(*this);
     const bool done = function(work);
-    if (!over_) drive(IntentMachine::WorkEnded{done, held()});
+    if (!over_) drive(client::agent::IntentMachine::WorkEnded{done, held()});
     return finish();
 }
 
 bool Work::Core::go_on() {
     if (over_) return false;
-    if (auto why = stopped()) return drive(IntentMachine::Stopped{std::move(why)});
+    if (auto why = stopped()) return drive(client::agent::IntentMachine::Stopped{std::move(why)});
     auto trouble = take_trouble();
     if (!trouble && held()) return true;
     have_patience();
-    return drive(IntentMachine::Troubled{trouble ? *trouble : ran_out(), holder_clock_now() - acquired_at_});
+    return drive(
+        client::agent::IntentMachine::Troubled{trouble ? *trouble : ran_out(), holder_clock_now() - acquired_at_});
 }
 
 bool Work::Core::drive(Event event) {
@@ -63,9 +64,9 @@ bool Work::Core::drive(Event event) {
 }
 
 Work::Core::Event Work::Core::act(Action action) {
-    if (auto why = stopped()) return IntentMachine::Stopped{std::move(why)};
+    if (auto why = stopped()) return client::agent::IntentMachine::Stopped{std::move(why)};
     const bool begun = last_why_.has_value();  // even with zero patience everything is tried once
-    if (begun && patience_left() <= Duration::zero()) return IntentMachine::Stopped{last_why_};
+    if (begun && patience_left() <= Duration::zero()) return client::agent::IntentMachine::Stopped{last_why_};
     switch (action) {
         case Action::plan:
             return plan();
@@ -78,70 +79,72 @@ Work::Core::Event Work::Core::act(Action action) {
         case Action::rest:
             return rest();
         case Action::pause:
-            return IntentMachine::WorkPaused{};
+            return client::agent::IntentMachine::WorkPaused{};
         case Action::verify:
             return verify();
         case Action::work:
         case Action::finish:
             break;
     }
-    return IntentMachine::Stopped{};
+    return client::agent::IntentMachine::Stopped{};
 }
 
 Work::Core::Event Work::Core::plan() {
     auto failure = agent_.start();
     if (!failure) failure = agent_.save_pending(intents_);
-    if (failure) return IntentMachine::Denied{std::move(*failure)};
-    return IntentMachine::Planned{};
+    if (failure) return client::agent::IntentMachine::Denied{std::move(*failure)};
+    return client::agent::IntentMachine::Planned{};
 }
 
 Work::Core::Event Work::Core::begin_life() {
-    if (auto failure = agent_.begin_next_life()) return IntentMachine::Denied{std::move(*failure)};
-    return IntentMachine::Planned{};
+    if (auto failure = agent_.begin_next_life()) return client::agent::IntentMachine::Denied{std::move(*failure)};
+    return client::agent::IntentMachine::Planned{};
 }
 
 /// The session is the same in all incarnations, so that an earlier one does not conflict. The leases it left behind are
 /// released only once their resources are held again, so that no other holder can get in between (R5).
 Work::Core::Event Work::Core::ask(Duration wait) {
     drop_lease();
-    Acquiring acquiring(agent_.client, intents_,
-                        {.ttl = options_.ttl,
-                         .wait = whole_ms(wait),
-                         .reason = options_.reason,
-                         .metadata = options_.metadata,
-                         .name_space = options_.name_space,
-                         .session = agent_.digest().session,
-                         .stop = options_.stop});
+    client::Acquiring acquiring(agent_.client, intents_,
+                                {.ttl = options_.ttl,
+                                 .wait = client::whole_ms(wait),
+                                 .reason = options_.reason,
+                                 .metadata = options_.metadata,
+                                 .name_space = options_.name_space,
+                                 .session = agent_.digest().session,
+                                 .stop = options_.stop});
     acquiring.observe({agent_.asks, [this](const Failure& failure) { return tell_of_trouble_with_asking(failure); }});
     auto acquired = acquiring.run();
-    if (auto why = stopped(); why && !acquired) return IntentMachine::Stopped{std::move(why)};
-    if (!acquired) return IntentMachine::Denied{acquired.failure()};
+    if (auto why = stopped(); why && !acquired) return client::agent::IntentMachine::Stopped{std::move(why)};
+    if (!acquired) return client::agent::IntentMachine::Denied{acquired.failure()};
     take(std::move(acquired.lease()));
     agent_.let_go_of_left_behind();
-    return IntentMachine::Granted{};
+    return client::agent::IntentMachine::Granted{};
 }
 
 Work::Core::Event Work::Core::rest() {
     const HolderInstant now = holder_clock_now();
     agent_.sleep_until(std::min(now + machine_.delay(), std::max(patience_end_, now)), options_.stop);
-    return IntentMachine::Rested{};
+    return client::agent::IntentMachine::Rested{};
 }
 
 Work::Core::Event Work::Core::verify() {
-    using Word = IntentMachine::Verified::Word;
+    using Word = client::agent::IntentMachine::Verified::Word;
     const auto verified = agent_.verify();
     const bool still_held = held();
     if (!verified) {
         const Failure why = to_failure(verified.error());
-        return IntentMachine::Verified{
-            core::code_in(why.code) == core::Code::stale_epoch ? Word::superseded : Word::none, still_held, why};
+        return client::agent::IntentMachine::Verified{
+            code_in(why.code) == Code::stale_epoch ? Word::superseded : Word::none, still_held, why};
     }
     const auto is_active = [&](const Grant& grant) {
-        return std::ranges::any_of(
-            *verified, [&](const VerifiedLease& lease) { return lease.id == grant.id && lease.state == "ACTIVE"; });
+        return std::ranges::any_of(*verified, [&](const client::VerifiedLease& lease) {
+            return lease.id == grant.id && lease.state == "ACTIVE";
+        });
     };
     const bool active = std::ranges::all_of(grants(), is_active);
-    return IntentMachine::Verified{active ? Word::active : Word::gone, still_held, last_why_.value_or(ran_out())};
+    return client::agent::IntentMachine::Verified{active ? Word::active : Word::gone, still_held,
+                                                  last_why_.value_or(ran_out())};
 }
 
 /// Unfinished intents stay pending, unless the program itself gave up. Before a restart nothing is released (R5).
@@ -163,7 +166,7 @@ Performed Work::Core::finish() {
 void Work::Core::tell(IntentState from, Action action) const {
     const IntentState to = machine_.state();
     if (!options_.on_step || (from == to && !machine_.why())) return;
-    options_.on_step({from, to, machine_.why(), action == Action::rest ? whole_ms(machine_.delay()) : 0ms});
+    options_.on_step({from, to, machine_.why(), action == Action::rest ? client::whole_ms(machine_.delay()) : 0ms});
 }
 
 /// During an acquire the machine gets no events; failures are reported to the program only.

@@ -29,11 +29,11 @@ struct Work::Core {
     void progress(std::uint64_t count);
 
  private:
-    using Event = IntentMachine::Event;
+    using Event = client::agent::IntentMachine::Event;
 
     /// Processes this event and the following ones until the work may continue (true) or is over (false).
     bool drive(Event event);
-    Event act(IntentMachine::Action action);
+    Event act(client::agent::IntentMachine::Action action);
     Event plan();
     Event begin_life();
     Event ask(Duration wait);
@@ -41,7 +41,7 @@ struct Work::Core {
     Event verify();
     Performed finish();
 
-    void tell(IntentState from, IntentMachine::Action action) const;
+    void tell(IntentState from, client::agent::IntentMachine::Action action) const;
     bool tell_of_trouble_with_asking(const Failure& failure) const;
     void take(Lease lease);
     void drop_lease();
@@ -56,7 +56,7 @@ struct Work::Core {
     Agent::Core& agent_;
     const std::vector<Intent> intents_;
     const WorkOptions& options_;
-    IntentMachine machine_;
+    client::agent::IntentMachine machine_;
     HolderInstant patience_end_{};
     HolderInstant acquired_at_{};
     std::optional<Failure> last_why_;  ///< the latest failure, reported if the patience runs out

@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "base/text.h"
 
-namespace holdfast {
+namespace holdfast::client::sessions {
 
 namespace {
 
@@ -58,4 +58,4 @@ bool is_plain_session_id(std::string_view text) {
     return !text.empty() && text.size() <= max_session_bytes && std::ranges::none_of(text, is_blank_or_control);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::client::sessions

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace holdfast {
+namespace holdfast::client::sessions {
 
 /// A fresh `{hostname}-{start in ns since 1970}-{8 hex}` (O1). The random part keeps it unique even if the clock was
 /// set back.
@@ -18,4 +18,4 @@ bool is_uuid(std::string_view text);
 /// True for a valid session id where UUIDs are not required: 1 to 256 bytes, no blanks or control characters.
 bool is_plain_session_id(std::string_view text);
 
-}  // namespace holdfast
+}  // namespace holdfast::client::sessions

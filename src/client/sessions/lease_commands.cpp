@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "codec/resp/resp_command.h"
 
-namespace holdfast {
+namespace holdfast::client::sessions {
 
 namespace {
 
@@ -56,19 +56,20 @@ void LeaseCommands::write(std::string& out, const LeaseRequest& request, bool in
     const std::string_view eval = in_full ? "EVAL" : "EVALSHA";
     switch (request.ask) {
         case Ask::acquire:
-            return resp::write_command(out, {"SET", key, instance_, "NX", "PX", lease_ttl_ms_});
+            return codec::resp::write_command(out, {"SET", key, instance_, "NX", "PX", lease_ttl_ms_});
         case Ask::renew:
-            return resp::write_command(
+            return codec::resp::write_command(
                 out, {eval, in_full ? renew_script : renew_script_sha, "1", key, instance_, lease_ttl_ms_});
         case Ask::release:
-            return resp::write_command(out, {eval, in_full ? release_script : release_script_sha, "1", key, instance_});
+            return codec::resp::write_command(
+                out, {eval, in_full ? release_script : release_script_sha, "1", key, instance_});
         case Ask::read:
-            return resp::write_command(out, {"GET", key});
+            return codec::resp::write_command(out, {"GET", key});
     }
 }
 
-LeaseAnswer LeaseCommands::read(const LeaseRequest& request, const resp::Value& value) {
-    using Type = resp::Value::Type;
+LeaseAnswer LeaseCommands::read(const LeaseRequest& request, const codec::resp::Value& value) {
+    using Type = codec::resp::Value::Type;
     switch (request.ask) {
         case Ask::acquire:
             if (value.type == Type::null || (value.is_text() && value.text == "OK"))
@@ -86,7 +87,7 @@ LeaseAnswer LeaseCommands::read(const LeaseRequest& request, const resp::Value& 
     return {};
 }
 
-std::optional<Duration> LeaseCommands::read_memory_age(const resp::Value& info) {
+std::optional<Duration> LeaseCommands::read_memory_age(const codec::resp::Value& info) {
     if (!info.is_text()) return Duration{0};
     if (info_field(info.text, "holdfast_version")) return std::nullopt;
     const auto uptime = parse_number(info_field(info.text, "uptime_in_seconds").value_or(""));
@@ -96,20 +97,20 @@ std::optional<Duration> LeaseCommands::read_memory_age(const resp::Value& info) 
 }
 
 void LeaseCommands::write_heartbeat(std::string& out) const {
-    resp::write_command(
+    codec::resp::write_command(
         out, {"SET", key_of(node_key_prefix, instance_), "1", node_ttl_in_seconds_ ? "EX" : "PX", node_ttl_});
 }
 
 void LeaseCommands::write_farewell(std::string& out) const {
-    resp::write_command(out, {"DEL", key_of(node_key_prefix, instance_)});
+    codec::resp::write_command(out, {"DEL", key_of(node_key_prefix, instance_)});
 }
 
 void LeaseCommands::write_scan(std::string& out, std::string_view cursor) {
-    resp::write_command(out, {"SCAN", cursor, "MATCH", key_of(node_key_prefix, "*"), "COUNT", "1000"});
+    codec::resp::write_command(out, {"SCAN", cursor, "MATCH", key_of(node_key_prefix, "*"), "COUNT", "1000"});
 }
 
 void LeaseCommands::write_node_ttl(std::string& out, std::string_view instance) {
-    resp::write_command(out, {"PTTL", key_of(node_key_prefix, instance)});
+    codec::resp::write_command(out, {"PTTL", key_of(node_key_prefix, instance)});
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::client::sessions

@@ -8,7 +8,7 @@
 #include "client/sessions/session_leases.h"
 #include "codec/resp/resp_value.h"
 
-namespace holdfast {
+namespace holdfast::client::sessions {
 
 /// The keys, values and scripts that pollers share on a Redis (O1), to the byte.
 inline constexpr std::string_view lease_key_prefix = "poll:lease:";
@@ -30,8 +30,8 @@ class LeaseCommands {
     void write(std::string& out, const LeaseRequest& request) const;
     /// As write(), with the full text of the script: for a store that answered NOSCRIPT.
     void write_in_full(std::string& out, const LeaseRequest& request) const;
-    static LeaseAnswer read(const LeaseRequest& request, const resp::Value& value);
-    static bool is_unknown_script(const resp::Value& value) {
+    static LeaseAnswer read(const LeaseRequest& request, const codec::resp::Value& value);
+    static bool is_unknown_script(const codec::resp::Value& value) {
         return value.is_error() && value.text.starts_with("NOSCRIPT");
     }
 
@@ -39,7 +39,7 @@ class LeaseCommands {
     void write_farewell(std::string& out) const;
     /// A lower bound of the time since the store may last have lost data, from its answer to INFO; zero if unknown.
     /// Nothing for Holdfast, which recovers by itself (S1).
-    static std::optional<Duration> read_memory_age(const resp::Value& info);
+    static std::optional<Duration> read_memory_age(const codec::resp::Value& info);
     static void write_scan(std::string& out, std::string_view cursor);
     static void write_node_ttl(std::string& out, std::string_view instance);
 
@@ -52,4 +52,4 @@ class LeaseCommands {
     bool node_ttl_in_seconds_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::client::sessions

@@ -46,13 +46,12 @@ std::optional<Failure> problem_of(const LeaseManagerOptions& options) {
     const auto refused = [](std::string message) {
         return Failure{.outcome = Outcome::refused, .code = "invalid_argument", .message = std::move(message)};
     };
-    if (const auto address = parse_redis(default_redis(options.redis)); !address)
+    if (const auto address = codec::resp::parse_redis(codec::resp::default_redis(options.redis)); !address)
         return refused(address.error().message);
-    if (!options.instance_id.empty() && !is_instance_id(options.instance_id))
+    if (!options.instance_id.empty() && !client::sessions::is_instance_id(options.instance_id))
         return refused(
             fmt::format("'{}' is not an instance id: it must be HOST-NANOSECONDS-8HEXDIGITS", options.instance_id));
-    if (const auto problem = problem_with_times(options.timings))
-        return refused("invalid timings: " + *problem);
+    if (const auto problem = problem_with_times(options.timings)) return refused("invalid timings: " + *problem);
     return std::nullopt;
 }
 
@@ -68,11 +67,11 @@ Poll& Poll::operator=(Poll&& other) noexcept {
 }
 
 Poll::~Poll() {
-    if (state_ && state_->core->born == forks()) state_->core->end_poll(state_->until->session());
+    if (state_ && state_->core->born == client::forks()) state_->core->end_poll(state_->until->session());
 }
 
 bool Poll::held() const noexcept {
-    return state_ && state_->core->born == forks() && state_->until->held_by(holder_clock_now, state_->turn);
+    return state_ && state_->core->born == client::forks() && state_->until->held_by(holder_clock_now, state_->turn);
 }
 
 std::chrono::nanoseconds Poll::remaining() const noexcept {
@@ -85,7 +84,7 @@ std::chrono::nanoseconds Poll::remaining() const noexcept {
 LeaseManager::LeaseManager(LeaseManagerOptions options) : core_(Core::make(std::move(options))) {}
 
 LeaseManager::~LeaseManager() {
-    if (core_->born == forks()) core_->stop(Duration{0});
+    if (core_->born == client::forks()) core_->stop(Duration{0});
 }
 
 std::optional<Failure> LeaseManager::start() {

@@ -29,7 +29,7 @@ std::chrono::system_clock::time_point wall_time_of(HolderInstant instant, Holder
            std::chrono::duration_cast<std::chrono::system_clock::duration>(now - instant);
 }
 
-SessionLeases::Rules lease_rules(const std::string& instance, const LeaseManagerOptions& options) {
+client::sessions::SessionLeases::Rules lease_rules(const std::string& instance, const LeaseManagerOptions& options) {
     const OwnershipTimings& timings = options.timings;
     return {.instance = instance,
             .ttl = timings.lease_ttl,
@@ -42,9 +42,9 @@ SessionLeases::Rules lease_rules(const std::string& instance, const LeaseManager
 
 }  // namespace
 
-LeaseManager::Core::Core(LeaseManagerOptions given, const RedisAddress& address)
+LeaseManager::Core::Core(LeaseManagerOptions given, const codec::resp::RedisAddress& address)
     : options(std::move(given)),
-      instance(options.instance_id.empty() ? fresh_instance_id() : options.instance_id),
+      instance(options.instance_id.empty() ? client::sessions::fresh_instance_id() : options.instance_id),
       commands_(instance, options.timings.lease_ttl, options.timings.node_ttl),
       connection_(address),
       leases_(lease_rules(instance, options), holder_clock_now()),
@@ -57,10 +57,11 @@ LeaseManager::Core::~Core() {
 
 std::shared_ptr<LeaseManager::Core> LeaseManager::Core::make(LeaseManagerOptions options) {
     const auto destroy_unless_forked = [](const Core* core) {
-        if (core->born == forks()) delete core;
+        if (core->born == client::forks()) delete core;
     };
-    const auto address = parse_redis(default_redis(options.redis));  // start() reports a malformed one
-    return {new Core(std::move(options), address ? *address : RedisAddress{}), destroy_unless_forked};
+    const auto address =
+        codec::resp::parse_redis(codec::resp::default_redis(options.redis));  // start() reports a malformed one
+    return {new Core(std::move(options), address ? *address : codec::resp::RedisAddress{}), destroy_unless_forked};
 }
 
 std::optional<Failure> LeaseManager::Core::start() {
@@ -112,7 +113,8 @@ bool LeaseManager::Core::stop(Duration patience) {
 }
 
 std::optional<Failure> LeaseManager::Core::problem_with(const std::string& session) const {
-    if (options.any_session_id ? is_plain_session_id(session) : is_uuid(session)) return std::nullopt;
+    if (options.any_session_id ? client::sessions::is_plain_session_id(session) : client::sessions::is_uuid(session))
+        return std::nullopt;
     const std::string shown = session.substr(0, 64);
     if (options.any_session_id)
         return refused("invalid_session",
@@ -206,13 +208,13 @@ void LeaseManager::Core::release(const std::string& session) {
 }
 
 bool LeaseManager::Core::is_owned(std::string_view session) const noexcept {
-    return born == forks() && table_.held_by(session, holder_clock_now);
+    return born == client::forks() && table_.held_by(session, holder_clock_now);
 }
 
-std::shared_ptr<OwnedUntil> LeaseManager::Core::begin_poll(const std::string& session) {
+std::shared_ptr<client::sessions::OwnedUntil> LeaseManager::Core::begin_poll(const std::string& session) {
     const Lock lock(mutex_);
     auto until = table_.get(session);
-    if (born != forks() || until == nullptr || !until->held_by(holder_clock_now)) return nullptr;
+    if (born != client::forks() || until == nullptr || !until->held_by(holder_clock_now)) return nullptr;
     return leases_.begin_poll(session, holder_clock_now()) ? until : nullptr;
 }
 
@@ -240,7 +242,8 @@ std::string LeaseManager::Core::preferred_owner(const std::string& session) cons
     return std::string(holdfast::preferred_owner(leases_.live(), session, hash_of(options.hash)));
 }
 
-SessionInfo LeaseManager::Core::info_of(const std::string& session, const SessionLeases::Session& known,
+SessionInfo LeaseManager::Core::info_of(const std::string& session,
+                                        const client::sessions::SessionLeases::Session& known,
                                         HolderInstant now) const {
     const bool held = known.held() && now < known.end;
     SessionInfo info{.session = session,
@@ -282,7 +285,7 @@ constexpr std::size_t max_batch = 1'000;
 constexpr Duration talk_backoff_min = 50ms;
 constexpr int backoff_doublings = 5;
 
-bool is_fatal(const resp::Value& answer) {
+bool is_fatal(const codec::resp::Value& answer) {
     return answer.is_error() && (answer.text.starts_with("NOAUTH") || answer.text.starts_with("LOADING") ||
                                  answer.text.starts_with("NOPERM"));
 }
@@ -299,8 +302,7 @@ void LeaseManager::Core::talk() {
     for (;;) {
         const HolderInstant now = holder_clock_now();
         if (is_done(now)) break;
-        if (trouble_ && core::code_in(trouble_->code) == core::Code::recovering && now >= closed_until_)
-            tell(std::nullopt);
+        if (trouble_ && code_in(trouble_->code) == Code::recovering && now >= closed_until_) tell(std::nullopt);
         HolderInstant due = leases_.next();
         if (!retired_) due = std::min(due, roll_.next());
         if (farewell_due_) due = now;
@@ -353,10 +355,10 @@ bool LeaseManager::Core::connect(Lock& lock) {
 }
 
 std::optional<Error> LeaseManager::Core::greet(Lock& lock) {
-    RespConnection::Batch batch;
-    resp::write_command(batch.bytes, {"INFO", "server"});
-    resp::write_command(batch.bytes, {"SCRIPT", "LOAD", renew_script});
-    resp::write_command(batch.bytes, {"SCRIPT", "LOAD", release_script});
+    client::sessions::RespConnection::Batch batch;
+    codec::resp::write_command(batch.bytes, {"INFO", "server"});
+    codec::resp::write_command(batch.bytes, {"SCRIPT", "LOAD", client::sessions::renew_script});
+    codec::resp::write_command(batch.bytes, {"SCRIPT", "LOAD", client::sessions::release_script});
     batch.commands = 3;
     lock.unlock();
     const auto answers = connection_.exchange(batch, options.timings.timeout);
@@ -370,7 +372,7 @@ std::optional<Error> LeaseManager::Core::greet(Lock& lock) {
     failures_ = 0;
     connected_ = true;
     roll_.unanswered(heard);  // earlier requests are lost, and the heartbeat may be gone
-    const auto age = LeaseCommands::read_memory_age(answers->front());
+    const auto age = client::sessions::LeaseCommands::read_memory_age(answers->front());
     const Duration wait = options.timings.restart_wait.value_or(options.timings.lease_ttl);
     // Counted from the answer, not from the request: the age may have been read just before the answer arrived.
     closed_until_ = age && *age < wait ? heard + wait - *age : HolderInstant{};
@@ -390,16 +392,18 @@ std::optional<Error> LeaseManager::Core::greet(Lock& lock) {
 
 void LeaseManager::Core::exchange(Lock& lock) {
     HolderInstant now = holder_clock_now();
-    const auto roll = retired_ ? std::vector<Membership::Request>{} : roll_.take_due(now);
+    const auto roll = retired_ ? std::vector<client::sessions::Membership::Request>{} : roll_.take_due(now);
     auto requests = leases_.take_due(now, max_batch);
     changed(now);
-    RespConnection::Batch batch;
+    client::sessions::RespConnection::Batch batch;
     const bool farewell = farewell_due_;
     if (farewell) commands_.write_farewell(batch.bytes);
     for (const auto& request : roll) {
-        if (request.ask == Membership::Ask::heartbeat) commands_.write_heartbeat(batch.bytes);
-        if (request.ask == Membership::Ask::scan) LeaseCommands::write_scan(batch.bytes, request.argument);
-        if (request.ask == Membership::Ask::ttl) LeaseCommands::write_node_ttl(batch.bytes, request.argument);
+        if (request.ask == client::sessions::Membership::Ask::heartbeat) commands_.write_heartbeat(batch.bytes);
+        if (request.ask == client::sessions::Membership::Ask::scan)
+            client::sessions::LeaseCommands::write_scan(batch.bytes, request.argument);
+        if (request.ask == client::sessions::Membership::Ask::ttl)
+            client::sessions::LeaseCommands::write_node_ttl(batch.bytes, request.argument);
     }
     for (const auto& request : requests)
         commands_.write(batch.bytes, request);
@@ -420,9 +424,9 @@ void LeaseManager::Core::exchange(Lock& lock) {
     }
     for (const auto& request : roll)
         roll_.answer(request, *value++, now);
-    std::vector<LeaseRequest> unknown_scripts;
+    std::vector<client::sessions::LeaseRequest> unknown_scripts;
     for (const auto& request : requests) {
-        if (LeaseCommands::is_unknown_script(*value))
+        if (client::sessions::LeaseCommands::is_unknown_script(*value))
             unknown_scripts.push_back(request);
         else
             answer(request, *value, now);
@@ -441,9 +445,9 @@ void LeaseManager::Core::hear_roll(HolderInstant now) {
 }
 
 /// Repeats requests with the full scripts, after another client has flushed the script cache.
-void LeaseManager::Core::repeat_in_full(Lock& lock, const std::vector<LeaseRequest>& requests) {
+void LeaseManager::Core::repeat_in_full(Lock& lock, const std::vector<client::sessions::LeaseRequest>& requests) {
     if (requests.empty()) return;
-    RespConnection::Batch batch;
+    client::sessions::RespConnection::Batch batch;
     for (const auto& request : requests)
         commands_.write_in_full(batch.bytes, request);
     batch.commands = requests.size();
@@ -459,8 +463,9 @@ void LeaseManager::Core::repeat_in_full(Lock& lock, const std::vector<LeaseReque
         answer(requests[i], (*answers)[i], now);
 }
 
-void LeaseManager::Core::answer(const LeaseRequest& request, const resp::Value& value, HolderInstant now) {
-    const LeaseAnswer meaning = LeaseCommands::read(request, value);
+void LeaseManager::Core::answer(const client::sessions::LeaseRequest& request, const codec::resp::Value& value,
+                                HolderInstant now) {
+    const client::sessions::LeaseAnswer meaning = client::sessions::LeaseCommands::read(request, value);
     if (value.is_error()) {
         refused_ = request.ask;
         tell(failure_of({"refused", connection_.address().shown() + " answered: " + value.text}));
@@ -470,9 +475,10 @@ void LeaseManager::Core::answer(const LeaseRequest& request, const resp::Value& 
     leases_.answer(request, meaning, now);
 }
 
-void LeaseManager::Core::nobody_answered(const std::vector<LeaseRequest>& requests, HolderInstant now) {
+void LeaseManager::Core::nobody_answered(const std::vector<client::sessions::LeaseRequest>& requests,
+                                         HolderInstant now) {
     for (const auto& request : requests) {
-        release_unanswered_ |= retired_ && request.ask == Ask::release;
+        release_unanswered_ |= retired_ && request.ask == client::sessions::Ask::release;
         leases_.answer(request, {}, now);
     }
 }

@@ -23,7 +23,7 @@ namespace holdfast {
 /// Runs the pure parts with I/O and threads: one thread talks to the store and sends all due requests in one round
 /// trip; another ends ownership at its deadline and runs callbacks, and never waits for the network.
 struct LeaseManager::Core {
-    Core(LeaseManagerOptions options, const RedisAddress& address);
+    Core(LeaseManagerOptions options, const codec::resp::RedisAddress& address);
     ~Core();
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
@@ -37,7 +37,7 @@ struct LeaseManager::Core {
     Taken try_acquire(const std::string& session, const std::stop_token& stop);
     void release(const std::string& session);
     bool is_owned(std::string_view session) const noexcept;
-    std::shared_ptr<OwnedUntil> begin_poll(const std::string& session);
+    std::shared_ptr<client::sessions::OwnedUntil> begin_poll(const std::string& session);
     void end_poll(const std::string& session);
 
     std::vector<std::string> owned_sessions() const;
@@ -48,7 +48,7 @@ struct LeaseManager::Core {
 
     const LeaseManagerOptions options;
     const std::string instance;
-    const std::uint32_t born = forks();
+    const std::uint32_t born = client::forks();
 
  private:
     using Lock = std::unique_lock<std::mutex>;
@@ -65,10 +65,10 @@ struct LeaseManager::Core {
     std::optional<Error> greet(Lock& lock);
     void exchange(Lock& lock);
     void hear_roll(HolderInstant now);
-    void repeat_in_full(Lock& lock, const std::vector<LeaseRequest>& requests);
+    void repeat_in_full(Lock& lock, const std::vector<client::sessions::LeaseRequest>& requests);
     void failed(const Error& error, HolderInstant now);
-    void answer(const LeaseRequest& request, const resp::Value& value, HolderInstant now);
-    void nobody_answered(const std::vector<LeaseRequest>& requests, HolderInstant now);
+    void answer(const client::sessions::LeaseRequest& request, const codec::resp::Value& value, HolderInstant now);
+    void nobody_answered(const std::vector<client::sessions::LeaseRequest>& requests, HolderInstant now);
 
     void watch();
     void apply_changes(HolderInstant now);
@@ -76,21 +76,22 @@ struct LeaseManager::Core {
     void changed(HolderInstant now);
     std::optional<Failure> problem_with(const std::string& session) const;
     Failure why_not(const std::string& session) const;
-    SessionInfo info_of(const std::string& session, const SessionLeases::Session& known, HolderInstant now) const;
+    SessionInfo info_of(const std::string& session, const client::sessions::SessionLeases::Session& known,
+                        HolderInstant now) const;
 
-    const LeaseCommands commands_;
-    RespConnection connection_;
-    Wakeup talk_alarm_;
-    Wakeup watch_alarm_;
-    OwnedTable table_;
+    const client::sessions::LeaseCommands commands_;
+    client::sessions::RespConnection connection_;
+    client::Wakeup talk_alarm_;
+    client::Wakeup watch_alarm_;
+    client::sessions::OwnedTable table_;
     mutable std::mutex mutex_;
     std::condition_variable_any settled_;  ///< an answer arrived, or the talking thread has ended
-    SessionLeases leases_;
-    Membership roll_;
+    client::sessions::SessionLeases leases_;
+    client::sessions::Membership roll_;
     Random random_;
     std::vector<News> news_;
-    std::optional<Failure> trouble_;  ///< as last reported
-    std::optional<Ask> refused_;      ///< the last request that the store answered with an error
+    std::optional<Failure> trouble_;                ///< as last reported
+    std::optional<client::sessions::Ask> refused_;  ///< the last request that the store answered with an error
     bool started_ = false;
     bool retired_ = false;
     bool farewell_due_ = false;
@@ -113,7 +114,7 @@ std::optional<Failure> problem_of(const LeaseManagerOptions& options);
 
 struct Poll::State {
     std::shared_ptr<LeaseManager::Core> core;
-    std::shared_ptr<OwnedUntil> until;
+    std::shared_ptr<client::sessions::OwnedUntil> until;
     std::uint64_t turn = 0;
 };
 

@@ -5,7 +5,7 @@
 
 #include "client/sessions/lease_commands.h"
 
-namespace holdfast {
+namespace holdfast::client::sessions {
 
 namespace {
 
@@ -44,7 +44,7 @@ std::vector<Membership::Request> Membership::take_due(HolderInstant now) {
     return due;
 }
 
-void Membership::answer(const Request& request, const resp::Value& value, HolderInstant now) {
+void Membership::answer(const Request& request, const codec::resp::Value& value, HolderInstant now) {
     switch (request.ask) {
         case Ask::heartbeat:
             if (value.is_error()) heartbeat_at_ = now + rules_.heartbeat_every / 10;
@@ -53,7 +53,7 @@ void Membership::answer(const Request& request, const resp::Value& value, Holder
             under_way_ = false;
             return scanned(value, now);
         case Ask::ttl:
-            if (value.type == resp::Value::Type::integer && value.number > 0)
+            if (value.type == codec::resp::Value::Type::integer && value.number > 0)
                 shortest_ = std::min<Duration>(shortest_, std::chrono::milliseconds{value.number});
             if (--measuring_ > 0) return;
             under_way_ = false;
@@ -64,12 +64,12 @@ void Membership::answer(const Request& request, const resp::Value& value, Holder
     }
 }
 
-void Membership::scanned(const resp::Value& value, HolderInstant now) {
-    using Type = resp::Value::Type;
+void Membership::scanned(const codec::resp::Value& value, HolderInstant now) {
+    using Type = codec::resp::Value::Type;
     const bool whole = value.type == Type::array && value.items.size() == 2 && value.items[0].is_text() &&
                        value.items[1].type == Type::array;
     if (!whole) return start_over(now + rules_.refresh_every / 10);
-    for (const resp::Value& key : value.items[1].items)
+    for (const codec::resp::Value& key : value.items[1].items)
         if (key.is_text() && key.text.starts_with(node_key_prefix))
             found_.insert(key.text.substr(node_key_prefix.size()));
     if (found_.size() > max_nodes || ++pages_ > max_pages) {
@@ -107,4 +107,4 @@ HolderInstant Membership::next() const {
     return std::min(heartbeat_at_, refresh_at_);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::client::sessions

@@ -9,7 +9,7 @@
 #include "base/time.h"
 #include "codec/resp/resp_value.h"
 
-namespace holdfast {
+namespace holdfast::client::sessions {
 
 /// This instance's heartbeat and the list of live instances, as a state machine without I/O (O1). The list is read by
 /// SCAN, one page at a time, so that renewals need not wait behind a large store; then the remaining TTL of each
@@ -32,7 +32,7 @@ class Membership {
     /// The requests to send now, in this order.
     std::vector<Request> take_due(HolderInstant now);
     /// Answers must come in the order of the requests; an error counts as no answer.
-    void answer(const Request& request, const resp::Value& value, HolderInstant now);
+    void answer(const Request& request, const codec::resp::Value& value, HolderInstant now);
     void unanswered(HolderInstant now);
 
     HolderInstant next() const;
@@ -47,7 +47,7 @@ class Membership {
     const std::set<std::string>& live() const { return live_; }
 
  private:
-    void scanned(const resp::Value& value, HolderInstant now);
+    void scanned(const codec::resp::Value& value, HolderInstant now);
     void finish(HolderInstant now);
     void start_over(HolderInstant at);
 
@@ -68,4 +68,4 @@ class Membership {
     bool endless_ = false;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::client::sessions

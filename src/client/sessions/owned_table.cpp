@@ -4,7 +4,7 @@
 #include <bit>
 #include <functional>
 
-namespace holdfast {
+namespace holdfast::client::sessions {
 
 namespace {
 
@@ -99,4 +99,4 @@ void OwnedTable::free_retired() {
     unused_.clear();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::client::sessions

@@ -11,7 +11,7 @@
 #include "base/time.h"
 #include "client/held_until.h"
 
-namespace holdfast {
+namespace holdfast::client::sessions {
 
 /// The end of one session's ownership, read by any thread while one thread moves it. Each acquisition of the session
 /// begins a new turn; within a turn, ownership that was seen to have ended never comes back.
@@ -88,4 +88,4 @@ class OwnedTable {
     std::vector<std::shared_ptr<OwnedUntil>> unused_;  ///< removed, but in slots that may still be read
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::client::sessions

@@ -18,10 +18,11 @@
 #include "base/clock.h"
 #include "codec/resp/resp_command.h"
 
-namespace holdfast {
+namespace holdfast::client::sessions {
 
 struct RespConnection::Impl {
-    explicit Impl(RedisAddress given) : address(std::move(given)), bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    explicit Impl(codec::resp::RedisAddress given)
+        : address(std::move(given)), bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
         if (bell < 0) throw std::system_error(errno, std::generic_category(), "cannot make a bell for a connection");
     }
     ~Impl() {
@@ -35,23 +36,23 @@ struct RespConnection::Impl {
     std::optional<Error> connect_to(const addrinfo& place, HolderInstant until);
     std::optional<Error> greet(HolderInstant until);
     std::optional<Error> wait(short events, HolderInstant until);
-    Result<std::vector<resp::Value>> exchange(const Batch& batch, HolderInstant until);
+    Result<std::vector<codec::resp::Value>> exchange(const Batch& batch, HolderInstant until);
     std::optional<Error> send_some(std::string_view& unsent);
     std::optional<Error> receive_some();
-    std::optional<Error> read_values(std::vector<resp::Value>& values, std::size_t wanted);
+    std::optional<Error> read_values(std::vector<codec::resp::Value>& values, std::size_t wanted);
     void reset();
     bool is_alive() const;
     Error unreachable(std::string_view why) const {
         return {"unreachable", "no answer from " + address.shown() + ": " + std::string(why)};
     }
 
-    const RedisAddress address;
+    const codec::resp::RedisAddress address;
     const int bell;
     std::atomic<bool> stopped = false;
     int socket = -1;
     std::string received;
     std::size_t used = 0;  ///< bytes of `received` that are parsed
-    resp::ValueReader reader;
+    codec::resp::ValueReader reader;
 };
 
 /// With a linger of zero the kernel discards unsent bytes: a late release could end a newer lease.
@@ -120,26 +121,26 @@ std::optional<Error> RespConnection::Impl::greet(HolderInstant until) {
     Batch batch;
     if (!address.password.empty()) {
         if (address.user.empty())
-            resp::write_command(batch.bytes, {"AUTH", address.password});
+            codec::resp::write_command(batch.bytes, {"AUTH", address.password});
         else
-            resp::write_command(batch.bytes, {"AUTH", address.user, address.password});
+            codec::resp::write_command(batch.bytes, {"AUTH", address.user, address.password});
         ++batch.commands;
     }
     if (address.database != 0) {
-        resp::write_command(batch.bytes, {"SELECT", std::to_string(address.database)});
+        codec::resp::write_command(batch.bytes, {"SELECT", std::to_string(address.database)});
         ++batch.commands;
     }
     if (batch.commands == 0) return std::nullopt;
     const auto answers = exchange(batch, until);
     if (!answers) return answers.error();
-    for (const resp::Value& answer : *answers)
+    for (const codec::resp::Value& answer : *answers)
         if (answer.is_error()) return Error{"refused", address.shown() + " refused: " + answer.text};
     return std::nullopt;
 }
 
-Result<std::vector<resp::Value>> RespConnection::Impl::exchange(const Batch& batch, HolderInstant until) {
+Result<std::vector<codec::resp::Value>> RespConnection::Impl::exchange(const Batch& batch, HolderInstant until) {
     std::string_view unsent = batch.bytes;
-    std::vector<resp::Value> values;
+    std::vector<codec::resp::Value> values;
     values.reserve(batch.commands);
     for (;;) {
         if (auto error = read_values(values, batch.commands)) return *error;
@@ -171,24 +172,24 @@ std::optional<Error> RespConnection::Impl::receive_some() {
     return std::nullopt;
 }
 
-std::optional<Error> RespConnection::Impl::read_values(std::vector<resp::Value>& values, std::size_t wanted) {
+std::optional<Error> RespConnection::Impl::read_values(std::vector<codec::resp::Value>& values, std::size_t wanted) {
     for (;;) {
         switch (reader.read(std::string_view(received).substr(used))) {
-            case resp::ValueReader::Outcome::more:
+            case codec::resp::ValueReader::Outcome::more:
                 return std::nullopt;
-            case resp::ValueReader::Outcome::malformed:
+            case codec::resp::ValueReader::Outcome::malformed:
                 return unreachable("this is not the Redis protocol: " + std::string(reader.error()));
-            case resp::ValueReader::Outcome::value:
+            case codec::resp::ValueReader::Outcome::value:
                 break;
         }
         used += reader.size();
-        if (reader.value().type == resp::Value::Type::push) continue;
+        if (reader.value().type == codec::resp::Value::Type::push) continue;
         if (values.size() == wanted) return unreachable("there are more answers than commands");
         values.push_back(std::move(reader.value()));
     }
 }
 
-RespConnection::RespConnection(RedisAddress address) : impl_(std::make_unique<Impl>(std::move(address))) {}
+RespConnection::RespConnection(codec::resp::RedisAddress address) : impl_(std::make_unique<Impl>(std::move(address))) {}
 RespConnection::~RespConnection() = default;
 
 Result<bool> RespConnection::open(Duration timeout) {
@@ -202,7 +203,7 @@ Result<bool> RespConnection::open(Duration timeout) {
     return true;
 }
 
-Result<std::vector<resp::Value>> RespConnection::exchange(const Batch& batch, Duration timeout) {
+Result<std::vector<codec::resp::Value>> RespConnection::exchange(const Batch& batch, Duration timeout) {
     HOLDFAST_ASSERT(impl_->socket >= 0);
     auto answers = impl_->exchange(batch, holder_clock_now() + timeout);
     if (!answers) impl_->reset();
@@ -219,8 +220,8 @@ void RespConnection::stop() {
     [[maybe_unused]] const auto told = ::write(impl_->bell, &one, sizeof one);
 }
 
-const RedisAddress& RespConnection::address() const {
+const codec::resp::RedisAddress& RespConnection::address() const {
     return impl_->address;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::client::sessions

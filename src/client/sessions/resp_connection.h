@@ -9,7 +9,7 @@
 #include "codec/resp/redis_address.h"
 #include "codec/resp/resp_value.h"
 
-namespace holdfast {
+namespace holdfast::client::sessions {
 
 /// One connection to a Redis or to Holdfast's RESP door, used by one thread at a time. Blocking, with a deadline on
 /// every call. Connects when first used and again after a failure, with AUTH and SELECT if the address asks for them.
@@ -17,7 +17,7 @@ namespace holdfast {
 /// a failure the connection is reset rather than closed, so that unsent bytes are never sent.
 class RespConnection {
  public:
-    explicit RespConnection(RedisAddress address);
+    explicit RespConnection(codec::resp::RedisAddress address);
     ~RespConnection();
     RespConnection(const RespConnection&) = delete;
     RespConnection& operator=(const RespConnection&) = delete;
@@ -33,7 +33,7 @@ class RespConnection {
     Result<bool> open(Duration timeout);
     /// Sends all commands, and returns one value per command; error replies are values. Error code `unreachable` or
     /// `cancelled`. REQUIRES: open() succeeded.
-    Result<std::vector<resp::Value>> exchange(const Batch& batch, Duration timeout);
+    Result<std::vector<codec::resp::Value>> exchange(const Batch& batch, Duration timeout);
 
     /// Drops the connection; the next open() makes a new one.
     void reset();
@@ -41,11 +41,11 @@ class RespConnection {
     /// Ends the current call, from any thread, and every later one: they fail with `cancelled`.
     void stop();
 
-    const RedisAddress& address() const;
+    const codec::resp::RedisAddress& address() const;
 
  private:
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::client::sessions

@@ -6,7 +6,7 @@
 #include "base/rendezvous.h"
 #include "client/deadlines.h"
 
-namespace holdfast {
+namespace holdfast::client::sessions {
 namespace {
 
 /// How long a session that was requested once is remembered, in multiples of `chance`.
@@ -269,7 +269,7 @@ void SessionLeases::answer(const LeaseRequest& request, const LeaseAnswer& answe
 /// T3: the time counts from when the answered request was sent.
 void SessionLeases::own(const LeaseRequest& request, Entry& one, HolderInstant now) {
     const std::string& session = request.session;
-    const HolderInstant end = request.sent_at + rules_.ttl - skew_margin(rules_.ttl);
+    const HolderInstant end = request.sent_at + rules_.ttl - lease::skew_margin(rules_.ttl);
     if (end <= now) return read_after_failure(session, one, now);
     one.owner = rules_.instance;
     one.free_since.reset();
@@ -366,4 +366,4 @@ void SessionLeases::found_others(const LeaseRequest& request, Entry& one, const 
     look_again(request.session, one, now);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::client::sessions

@@ -12,7 +12,7 @@
 #include "base/rendezvous.h"
 #include "base/time.h"
 
-namespace holdfast {
+namespace holdfast::client::sessions {
 
 /// A timer queue by name; at most one instant per name.
 class Agenda {
@@ -200,4 +200,4 @@ class SessionLeases {
     std::vector<Change> changes_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::client::sessions

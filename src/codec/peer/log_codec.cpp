@@ -2,25 +2,27 @@
 #include "codec/peer/record_codec.h"
 #include "consensus/replicated_log.h"
 
-namespace holdfast::peer {
+namespace holdfast::codec::peer {
 namespace {
 
-static_assert(core::ReplicatedLog::max_snapshot_bytes + core::ReplicatedLog::max_bytes_in_flight < max_frame_bytes,
+static_assert(consensus::ReplicatedLog::max_snapshot_bytes + consensus::ReplicatedLog::max_bytes_in_flight <
+                  max_frame_bytes,
               "a promise travels whole");
 
-void write(const core::LogBallot& ballot, pb::LogBallot& to) {
+void write(const consensus::LogBallot& ballot, pb::LogBallot& to) {
     to.set_term(ballot.term);
     to.set_node(ballot.node);
 }
 
-void write(const core::LogSnapshot& snapshot, pb::LogSnapshot& to) {
+void write(const consensus::LogSnapshot& snapshot, pb::LogSnapshot& to) {
     to.set_index(snapshot.index);
     to.set_state(snapshot.state);
 }
 
-void write_all(const std::vector<core::LogDecree>& decrees, google::protobuf::RepeatedPtrField<pb::LogDecree>& to) {
+void write_all(const std::vector<consensus::LogDecree>& decrees,
+               google::protobuf::RepeatedPtrField<pb::LogDecree>& to) {
     to.Reserve(static_cast<int>(decrees.size()));
-    for (const core::LogDecree& decree : decrees) {
+    for (const consensus::LogDecree& decree : decrees) {
         pb::LogDecree& added = *to.Add();
         added.set_index(decree.index);
         write(decree.ballot, *added.mutable_ballot());
@@ -28,12 +30,12 @@ void write_all(const std::vector<core::LogDecree>& decrees, google::protobuf::Re
     }
 }
 
-void write(const core::LogPrepare& prepare, pb::Message& to) {
+void write(const consensus::LogPrepare& prepare, pb::Message& to) {
     write(prepare.ballot, *to.mutable_log_prepare()->mutable_ballot());
     to.mutable_log_prepare()->set_from(prepare.from);
 }
 
-void write(const core::LogPromise& promise, pb::Message& to) {
+void write(const consensus::LogPromise& promise, pb::Message& to) {
     pb::LogPromise& wire = *to.mutable_log_promise();
     write(promise.ballot, *wire.mutable_ballot());
     wire.set_granted(promise.granted);
@@ -43,7 +45,7 @@ void write(const core::LogPromise& promise, pb::Message& to) {
     write_all(promise.decrees, *wire.mutable_decrees());
 }
 
-void write(const core::LogAccept& accept, pb::Message& to) {
+void write(const consensus::LogAccept& accept, pb::Message& to) {
     pb::LogAccept& wire = *to.mutable_log_accept();
     write(accept.ballot, *wire.mutable_ballot());
     wire.set_committed(accept.committed);
@@ -51,7 +53,7 @@ void write(const core::LogAccept& accept, pb::Message& to) {
     wire.set_disks_fail(accept.disks_fail);
 }
 
-void write(const core::LogAccepted& accepted, pb::Message& to) {
+void write(const consensus::LogAccepted& accepted, pb::Message& to) {
     pb::LogAccepted& wire = *to.mutable_log_accepted();
     write(accepted.ballot, *wire.mutable_ballot());
     wire.set_granted(accepted.granted);
@@ -60,53 +62,54 @@ void write(const core::LogAccepted& accepted, pb::Message& to) {
     wire.set_disk_fails(accepted.disk_fails);
 }
 
-void write(const core::LogFetch& fetch, pb::Message& to) {
+void write(const consensus::LogFetch& fetch, pb::Message& to) {
     to.mutable_log_fetch()->set_from(fetch.from);
 }
 
-void write(const core::LogInstall& install, pb::Message& to) {
+void write(const consensus::LogInstall& install, pb::Message& to) {
     write(install.ballot, *to.mutable_log_install()->mutable_ballot());
     write(install.snapshot, *to.mutable_log_install()->mutable_snapshot());
 }
 
-void write(const core::LogSubmit& submit, pb::Message& to) {
+void write(const consensus::LogSubmit& submit, pb::Message& to) {
     to.mutable_log_submit()->set_number(submit.number);
     to.mutable_log_submit()->set_value(submit.value);
 }
 
-void write(const core::LogSubmitted& submitted, pb::Message& to) {
+void write(const consensus::LogSubmitted& submitted, pb::Message& to) {
     to.mutable_log_submitted()->set_number(submitted.number);
     to.mutable_log_submitted()->set_index(submitted.index);
 }
 
-core::LogBallot read(const pb::LogBallot& from, Check& check) {
-    check.that(from.term() < core::token_limit, "a term is out of range");
-    return core::LogBallot{from.term(), read_node(from.node(), check)};
+consensus::LogBallot read(const pb::LogBallot& from, Check& check) {
+    check.that(from.term() < lease::token_limit, "a term is out of range");
+    return consensus::LogBallot{from.term(), read_node(from.node(), check)};
 }
 
-core::LogIndex read_index(std::uint64_t from, Check& check) {
+consensus::LogIndex read_index(std::uint64_t from, Check& check) {
     check.that(from < ballot_limit, "an index of the log is out of range");
     return from;
 }
 
 void read_value(const std::string& from, std::string& to, Check& check) {
-    if (check.that(from.size() <= core::ReplicatedLog::max_value_bytes, "an entry of the log is too long")) to = from;
+    if (check.that(from.size() <= consensus::ReplicatedLog::max_value_bytes, "an entry of the log is too long"))
+        to = from;
 }
 
-core::LogSnapshot read(const pb::LogSnapshot& from, Check& check) {
-    core::LogSnapshot snapshot{read_index(from.index(), check), {}};
-    if (check.that(from.state().size() <= core::ReplicatedLog::max_snapshot_bytes, "a snapshot is too long"))
+consensus::LogSnapshot read(const pb::LogSnapshot& from, Check& check) {
+    consensus::LogSnapshot snapshot{read_index(from.index(), check), {}};
+    if (check.that(from.state().size() <= consensus::ReplicatedLog::max_snapshot_bytes, "a snapshot is too long"))
         snapshot.state = from.state();
     return snapshot;
 }
 
-void read_all(const google::protobuf::RepeatedPtrField<pb::LogDecree>& from, std::vector<core::LogDecree>& to,
+void read_all(const google::protobuf::RepeatedPtrField<pb::LogDecree>& from, std::vector<consensus::LogDecree>& to,
               Check& check) {
     const auto count = static_cast<std::size_t>(from.size());
     if (!check.that(count <= max_decrees, "there are too many entries of the log")) return;
     to.reserve(count);
     for (const pb::LogDecree& decree : from) {
-        core::LogDecree& added = to.emplace_back();
+        consensus::LogDecree& added = to.emplace_back();
         added.index = read_index(decree.index(), check);
         added.ballot = read(decree.ballot(), check);
         read_value(decree.value(), added.value, check);
@@ -114,15 +117,15 @@ void read_all(const google::protobuf::RepeatedPtrField<pb::LogDecree>& from, std
     }
 }
 
-core::LogPrepare read(const pb::LogPrepare& from, Check& check) {
-    core::LogPrepare prepare;
+consensus::LogPrepare read(const pb::LogPrepare& from, Check& check) {
+    consensus::LogPrepare prepare;
     prepare.ballot = read(from.ballot(), check);
     prepare.from = read_index(from.from(), check);
     return prepare;
 }
 
-core::LogPromise read(const pb::LogPromise& from, Check& check) {
-    core::LogPromise promise;
+consensus::LogPromise read(const pb::LogPromise& from, Check& check) {
+    consensus::LogPromise promise;
     promise.ballot = read(from.ballot(), check);
     promise.granted = from.granted();
     promise.promised = read(from.promised(), check);
@@ -132,8 +135,8 @@ core::LogPromise read(const pb::LogPromise& from, Check& check) {
     return promise;
 }
 
-core::LogAccept read(const pb::LogAccept& from, Check& check) {
-    core::LogAccept accept;
+consensus::LogAccept read(const pb::LogAccept& from, Check& check) {
+    consensus::LogAccept accept;
     accept.ballot = read(from.ballot(), check);
     accept.committed = read_index(from.committed(), check);
     read_all(from.decrees(), accept.decrees, check);
@@ -141,8 +144,8 @@ core::LogAccept read(const pb::LogAccept& from, Check& check) {
     return accept;
 }
 
-core::LogAccepted read(const pb::LogAccepted& from, Check& check) {
-    core::LogAccepted accepted;
+consensus::LogAccepted read(const pb::LogAccepted& from, Check& check) {
+    consensus::LogAccepted accepted;
     accepted.ballot = read(from.ballot(), check);
     accepted.granted = from.granted();
     accepted.promised = read(from.promised(), check);
@@ -151,28 +154,28 @@ core::LogAccepted read(const pb::LogAccepted& from, Check& check) {
     return accepted;
 }
 
-core::LogFetch read(const pb::LogFetch& from, Check& check) {
-    core::LogFetch fetch;
+consensus::LogFetch read(const pb::LogFetch& from, Check& check) {
+    consensus::LogFetch fetch;
     fetch.from = read_index(from.from(), check);
     return fetch;
 }
 
-core::LogInstall read(const pb::LogInstall& from, Check& check) {
-    core::LogInstall install;
+consensus::LogInstall read(const pb::LogInstall& from, Check& check) {
+    consensus::LogInstall install;
     install.ballot = read(from.ballot(), check);
     install.snapshot = read(from.snapshot(), check);
     return install;
 }
 
-core::LogSubmit read(const pb::LogSubmit& from, Check& check) {
-    core::LogSubmit submit;
+consensus::LogSubmit read(const pb::LogSubmit& from, Check& check) {
+    consensus::LogSubmit submit;
     submit.number = from.number();
     read_value(from.value(), submit.value, check);
     return submit;
 }
 
-core::LogSubmitted read(const pb::LogSubmitted& from, Check& check) {
-    core::LogSubmitted submitted;
+consensus::LogSubmitted read(const pb::LogSubmitted& from, Check& check) {
+    consensus::LogSubmitted submitted;
     submitted.number = from.number();
     submitted.index = read_index(from.index(), check);
     return submitted;
@@ -180,11 +183,11 @@ core::LogSubmitted read(const pb::LogSubmitted& from, Check& check) {
 
 }  // namespace
 
-void write(const core::LogMessage& message, pb::Message& to) {
+void write(const consensus::LogMessage& message, pb::Message& to) {
     std::visit([&](const auto& one) { write(one, to); }, message);
 }
 
-std::optional<core::LogMessage> read_log(const pb::Message& from, Check& check) {
+std::optional<consensus::LogMessage> read_log(const pb::Message& from, Check& check) {
     switch (from.kind_case()) {
         case pb::Message::kLogPrepare:
             return read(from.log_prepare(), check);
@@ -207,4 +210,4 @@ std::optional<core::LogMessage> read_log(const pb::Message& from, Check& check) 
     }
 }
 
-}  // namespace holdfast::peer
+}  // namespace holdfast::codec::peer

@@ -5,7 +5,7 @@
 #include "codec/peer/field_writer.h"
 #include "codec/peer/record_codec.h"
 
-namespace holdfast::peer {
+namespace holdfast::codec::peer {
 namespace {
 
 constexpr std::size_t max_message_bytes = max_frame_bytes - 256;  // leaves room for a ping and a pong
@@ -41,7 +41,7 @@ Error too_large(std::size_t bytes) {
 }  // namespace
 
 struct Encoder::Impl {
-    Result<void> append(const core::QuorumMessage& message, std::string& frame) {
+    Result<void> append(const store::quorum::QuorumMessage& message, std::string& frame) {
         const std::size_t before = frame.size();
         FieldWriter(frame).nested(pb::Frame::kMessagesFieldNumber, [&] { append_message(message, frame); });
         const std::size_t bytes = frame.size() - before;
@@ -50,7 +50,7 @@ struct Encoder::Impl {
         return too_large(bytes);
     }
 
-    Result<void> append(const core::LogMessage& message, std::string& frame) {
+    Result<void> append(const consensus::LogMessage& message, std::string& frame) {
         pb::Message& wire = memory.make<pb::Message>();
         write(message, wire);
         const std::size_t bytes = wire.ByteSizeLong();
@@ -71,11 +71,11 @@ Result<void> Encoder::append(const Message& message, std::string& frame) {
     return std::visit([&](const auto& one) { return impl_->append(one, frame); }, message);
 }
 
-Result<void> Encoder::append(const core::QuorumMessage& message, std::string& frame) {
+Result<void> Encoder::append(const store::quorum::QuorumMessage& message, std::string& frame) {
     return impl_->append(message, frame);
 }
 
-Result<void> Encoder::append(const core::LogMessage& message, std::string& frame) {
+Result<void> Encoder::append(const consensus::LogMessage& message, std::string& frame) {
     return impl_->append(message, frame);
 }
 
@@ -91,8 +91,8 @@ void append_silence(std::uint64_t ms, std::string& frame) {
     FieldWriter(frame).always(pb::Frame::kSilentForMsFieldNumber, ms);
 }
 
-void append_lives(const std::vector<core::LifeMark>& lives, std::string& frame) {
-    for (const core::LifeMark& life : lives)
+void append_lives(const std::vector<store::quorum::LifeMark>& lives, std::string& frame) {
+    for (const store::quorum::LifeMark& life : lives)
         FieldWriter(frame).nested(pb::Frame::kLivesFieldNumber, [&] {
             FieldWriter(frame).number(pb::Life::kBootFieldNumber, life.boot);
             FieldWriter(frame).number(pb::Life::kIncarnationFieldNumber, life.incarnation);
@@ -150,4 +150,4 @@ Result<Frame> Decoder::decode(std::string_view bytes) {
     return frame;
 }
 
-}  // namespace holdfast::peer
+}  // namespace holdfast::codec::peer

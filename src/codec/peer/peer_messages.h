@@ -12,11 +12,11 @@
 #include "store/quorum/messages.h"
 #include "store/quorum/peer_lives.h"
 
-namespace holdfast::peer {
+namespace holdfast::codec::peer {
 
 /// A message between nodes about leases or about the log. The connection knows the incarnations of both ends
 /// (proto/peer.proto).
-using Message = std::variant<core::QuorumMessage, core::LogMessage>;
+using Message = std::variant<store::quorum::QuorumMessage, consensus::LogMessage>;
 
 inline constexpr std::size_t max_frame_bytes = 16 * 1024 * 1024;
 inline constexpr std::size_t max_messages = 1 << 18;  ///< in one frame
@@ -38,8 +38,8 @@ class Encoder {
     /// Appends the message to the frame. Error `too_large`, with nothing appended, if it does not fit even into a frame
     /// of its own.
     Result<void> append(const Message& message, std::string& frame);
-    Result<void> append(const core::QuorumMessage& message, std::string& frame);
-    Result<void> append(const core::LogMessage& message, std::string& frame);
+    Result<void> append(const store::quorum::QuorumMessage& message, std::string& frame);
+    Result<void> append(const consensus::LogMessage& message, std::string& frame);
 
  private:
     struct Impl;
@@ -52,14 +52,14 @@ void append_pong(std::uint64_t number, std::string& frame);
 /// With a ping: how long this node stays silent (Q10).
 void append_silence(std::uint64_t ms, std::string& frame);
 /// With a ping: the latest incarnations that this node has persisted, by member (Q12).
-void append_lives(const std::vector<core::LifeMark>& lives, std::string& frame);
+void append_lives(const std::vector<store::quorum::LifeMark>& lives, std::string& frame);
 
 struct Frame {
     std::vector<Message> messages;
     std::uint64_t ping = 0;
     std::uint64_t pong = 0;
     std::uint64_t silent_for_ms = 0;
-    std::vector<core::LifeMark> lives;
+    std::vector<store::quorum::LifeMark> lives;
     std::size_t rejected = 0;  ///< invalid messages, or messages over a limit; they count as lost
     std::string why_rejected;  ///< of the first of them
 };
@@ -80,4 +80,4 @@ class Decoder {
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast::peer
+}  // namespace holdfast::codec::peer

@@ -1,11 +1,11 @@
 #include "codec/peer/peer_messages.h"
 #include "codec/peer/record_codec.h"
 
-namespace holdfast::peer {
+namespace holdfast::codec::peer {
 namespace {
 
-core::Prepare get(const pb::Prepare& from, Check& check) {
-    core::Prepare prepare;
+store::quorum::Prepare get(const pb::Prepare& from, Check& check) {
+    store::quorum::Prepare prepare;
     // The empty resource belongs to no register: with it a node that lost its memory announces where its ballots begin
     // (quorum_store.cpp).
     if (!from.resource().empty()) read_resource(from.resource(), prepare.resource, check);
@@ -13,8 +13,8 @@ core::Prepare get(const pb::Prepare& from, Check& check) {
     return prepare;
 }
 
-core::Accept get(const pb::Accept& from, Check& check) {
-    core::Accept accept;
+store::quorum::Accept get(const pb::Accept& from, Check& check) {
+    store::quorum::Accept accept;
     read_resource(from.resource(), accept.resource, check);
     accept.ballot = read(from.ballot(), check);
     accept.next = read(from.next(), check);
@@ -22,39 +22,39 @@ core::Accept get(const pb::Accept& from, Check& check) {
     return accept;
 }
 
-core::Vote get(const pb::Vote& from, Check& check) {
-    core::Vote vote;
+store::quorum::Vote get(const pb::Vote& from, Check& check) {
+    store::quorum::Vote vote;
     vote.ballot = read(from.ballot(), check);
     vote.accepting = from.accepting();
     vote.granted = from.granted();
     vote.promised = read(from.promised(), check);
-    check.that(from.highest_token() < core::token_limit, "a token is out of range");
+    check.that(from.highest_token() < lease::token_limit, "a token is out of range");
     vote.highest_token = from.highest_token();
     vote.accepted = read(from.accepted(), check);
     read(from.record(), vote.record, check);
     return vote;
 }
 
-core::ReadRequest get(const pb::Look& from, Check& check) {
-    core::ReadRequest look;
+store::quorum::ReadRequest get(const pb::Look& from, Check& check) {
+    store::quorum::ReadRequest look;
     look.number = from.number();
     check.that(from.kind() >= pb::OVERLAPPING && from.kind() <= pb::OF_HOLDER_OR_RESERVED, "there is no such look");
-    look.kind = static_cast<core::ReadRequest::Kind>(from.kind() - 1);
+    look.kind = static_cast<store::quorum::ReadRequest::Kind>(from.kind() - 1);
     read_resource(from.name(), look.name, check);
     check.that(from.most() <= max_seen, "a look asks for too much");
     look.most = from.most();
     return look;
 }
 
-core::ReadReply get(const pb::Seen& from, Check& check) {
-    core::ReadReply seen;
+store::quorum::ReadReply get(const pb::Seen& from, Check& check) {
+    store::quorum::ReadReply seen;
     seen.number = from.number();
     seen.cut = from.cut();
     const auto count = static_cast<std::size_t>(from.entries_size());
     if (!check.that(count <= max_seen, "too much was seen")) return seen;
     seen.entries.reserve(count);
     for (const pb::Seen::Entry& entry : from.entries()) {
-        core::ReadReply::Entry& added = seen.entries.emplace_back();
+        store::quorum::ReadReply::Entry& added = seen.entries.emplace_back();
         read_resource(entry.resource(), added.resource, check);
         read(entry.record(), added.record, check);
         if (check.fails()) return seen;
@@ -64,7 +64,7 @@ core::ReadReply get(const pb::Seen& from, Check& check) {
 
 }  // namespace
 
-std::optional<core::QuorumMessage> read_quorum(const pb::Message& from, Check& check) {
+std::optional<store::quorum::QuorumMessage> read_quorum(const pb::Message& from, Check& check) {
     switch (from.kind_case()) {
         case pb::Message::kPrepare:
             return get(from.prepare(), check);
@@ -81,4 +81,4 @@ std::optional<core::QuorumMessage> read_quorum(const pb::Message& from, Check& c
     }
 }
 
-}  // namespace holdfast::peer
+}  // namespace holdfast::codec::peer

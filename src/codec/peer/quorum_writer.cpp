@@ -1,7 +1,7 @@
 #include "codec/peer/field_writer.h"
 #include "codec/peer/record_codec.h"
 
-namespace holdfast::peer {
+namespace holdfast::codec::peer {
 namespace {
 
 std::int64_t ns(Instant instant) {
@@ -18,14 +18,14 @@ class Writer {
  public:
     explicit Writer(std::string& out) : to_(out) {}
 
-    void write(const core::Prepare& prepare) {
+    void write(const store::quorum::Prepare& prepare) {
         to_.nested(pb::Message::kPrepareFieldNumber, [&] {
             to_.text(pb::Prepare::kResourceFieldNumber, prepare.resource);
             write(pb::Prepare::kBallotFieldNumber, prepare.ballot);
         });
     }
 
-    void write(const core::Accept& accept) {
+    void write(const store::quorum::Accept& accept) {
         to_.nested(pb::Message::kAcceptFieldNumber, [&] {
             to_.text(pb::Accept::kResourceFieldNumber, accept.resource);
             write(pb::Accept::kBallotFieldNumber, accept.ballot);
@@ -34,7 +34,7 @@ class Writer {
         });
     }
 
-    void write(const core::Vote& vote) {
+    void write(const store::quorum::Vote& vote) {
         to_.nested(pb::Message::kVoteFieldNumber, [&] {
             write(pb::Vote::kBallotFieldNumber, vote.ballot);
             to_.number(pb::Vote::kAcceptingFieldNumber, vote.accepting);
@@ -47,7 +47,7 @@ class Writer {
         });
     }
 
-    void write(const core::ReadRequest& look) {
+    void write(const store::quorum::ReadRequest& look) {
         to_.nested(pb::Message::kLookFieldNumber, [&] {
             to_.number(pb::Look::kNumberFieldNumber, look.number);
             to_.number(pb::Look::kKindFieldNumber, to_wire(look.kind));
@@ -56,11 +56,11 @@ class Writer {
         });
     }
 
-    void write(const core::ReadReply& seen) {
+    void write(const store::quorum::ReadReply& seen) {
         to_.nested(pb::Message::kSeenFieldNumber, [&] {
             to_.number(pb::Seen::kNumberFieldNumber, seen.number);
             to_.number(pb::Seen::kCutFieldNumber, seen.cut);
-            for (const core::ReadReply::Entry& entry : seen.entries)
+            for (const store::quorum::ReadReply::Entry& entry : seen.entries)
                 to_.nested(pb::Seen::kEntriesFieldNumber, [&] {
                     to_.text(pb::Seen::Entry::kResourceFieldNumber, entry.resource);
                     write(pb::Seen::Entry::kRecordFieldNumber, entry.record);
@@ -69,8 +69,8 @@ class Writer {
     }
 
  private:
-    void write(int field, const core::Ballot& ballot) {
-        if (ballot == core::Ballot{}) return;
+    void write(int field, const store::quorum::Ballot& ballot) {
+        if (ballot == store::quorum::Ballot{}) return;
         to_.nested(field, [&] {
             to_.number(pb::Ballot::kCounterFieldNumber, ballot.counter);
             to_.number(pb::Ballot::kBootFieldNumber, ballot.boot);
@@ -78,7 +78,7 @@ class Writer {
         });
     }
 
-    void write(int field, const core::Lease& lease) {
+    void write(int field, const lease::Lease& lease) {
         to_.nested(field, [&] {
             to_.number(pb::Lease::kTokenFieldNumber, lease.token);
             to_.number(pb::Lease::kPredicateFieldNumber, to_wire(lease.predicate));
@@ -103,7 +103,7 @@ class Writer {
         });
     }
 
-    void write(int field, const core::EndedLease& ended) {
+    void write(int field, const lease::EndedLease& ended) {
         to_.nested(field, [&] {
             to_.number(pb::EndedLease::kTokenFieldNumber, ended.token);
             to_.number(pb::EndedLease::kHowFieldNumber, to_wire(ended.how));
@@ -111,7 +111,7 @@ class Writer {
         });
     }
 
-    void write(int field, const core::Waiter& waiter) {
+    void write(int field, const lease::Waiter& waiter) {
         to_.nested(field, [&] {
             to_.number(pb::Waiter::kIdFieldNumber, waiter.id);
             to_.zigzag(pb::Waiter::kPriorityFieldNumber, waiter.priority);
@@ -123,14 +123,14 @@ class Writer {
         });
     }
 
-    void write(int field, const core::Reservation& reservation) {
+    void write(int field, const lease::Reservation& reservation) {
         to_.nested(field, [&] {
             write(pb::Reservation::kLeaseFieldNumber, reservation.lease);
             to_.zigzag(pb::Reservation::kUntilNsFieldNumber, ns(reservation.until));
         });
     }
 
-    void write(int field, const core::PastHolding& past) {
+    void write(int field, const lease::PastHolding& past) {
         to_.nested(field, [&] {
             to_.text(pb::PastHolding::kHolderFieldNumber, past.holder);
             to_.zigzag(pb::PastHolding::kUntilNsFieldNumber, ns(past.until));
@@ -138,8 +138,8 @@ class Writer {
         });
     }
 
-    void write(int field, const core::RelativeRecord& travelling) {
-        const core::Record& record = travelling.record;
+    void write(int field, const store::cas::RelativeRecord& travelling) {
+        const lease::Record& record = travelling.record;
         to_.nested(field, [&] {
             write_all(pb::Record::kLeasesFieldNumber, record.leases);
             write_all(pb::Record::kEndedFieldNumber, record.ended);
@@ -161,8 +161,8 @@ class Writer {
 
 }  // namespace
 
-void append_message(const core::QuorumMessage& message, std::string& out) {
+void append_message(const store::quorum::QuorumMessage& message, std::string& out) {
     std::visit([&](const auto& one) { Writer(out).write(one); }, message);
 }
 
-}  // namespace holdfast::peer
+}  // namespace holdfast::codec::peer

@@ -11,7 +11,7 @@
 #include "store/quorum/ballot.h"
 #include "store/quorum/messages.h"
 
-namespace holdfast::peer {
+namespace holdfast::codec::peer {
 
 /// Records the first violation in a message.
 class Check {
@@ -29,25 +29,25 @@ class Check {
 };
 
 /// With its namespace: `@namespace/resource`.
-inline constexpr std::size_t full_name_bytes = core::limits::resource_bytes + core::limits::namespace_bytes + 2;
+inline constexpr std::size_t full_name_bytes = lease::limits::resource_bytes + lease::limits::namespace_bytes + 2;
 
 /// Appends the message as the bytes of a Message of proto/peer.proto, without building Protobuf objects. These are most
 /// of the messages between nodes, and building objects first would cost more than all the rest of sending them.
-void append_message(const core::QuorumMessage& message, std::string& out);
+void append_message(const store::quorum::QuorumMessage& message, std::string& out);
 
 // Readers leave `to` in any state if the check fails.
 
-core::Ballot read(const pb::Ballot& from, Check& check);
+store::quorum::Ballot read(const pb::Ballot& from, Check& check);
 
-void read(const pb::Record& from, core::RelativeRecord& to, Check& check);
+void read(const pb::Record& from, store::cas::RelativeRecord& to, Check& check);
 
 void read_resource(const std::string& from, std::string& to, Check& check);
-core::NodeIndex read_node(std::uint32_t from, Check& check);
+store::quorum::NodeIndex read_node(std::uint32_t from, Check& check);
 
-void write(const core::LogMessage& message, pb::Message& to);
+void write(const consensus::LogMessage& message, pb::Message& to);
 
 /// Nullopt if the message is of another kind. The result may be used only if the check holds.
-std::optional<core::QuorumMessage> read_quorum(const pb::Message& from, Check& check);
-std::optional<core::LogMessage> read_log(const pb::Message& from, Check& check);
+std::optional<store::quorum::QuorumMessage> read_quorum(const pb::Message& from, Check& check);
+std::optional<consensus::LogMessage> read_log(const pb::Message& from, Check& check);
 
-}  // namespace holdfast::peer
+}  // namespace holdfast::codec::peer

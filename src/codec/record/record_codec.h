@@ -6,12 +6,12 @@
 
 #include "lease/record.h"
 
-namespace holdfast {
+namespace holdfast::codec::record {
 
 /// A record as bytes that a later version of the program can read (proto/record.proto).
-std::string encode_record(const core::Record& record);
+std::string encode_record(const lease::Record& record);
 
 /// Nullopt if the bytes are not a record or violate an invariant of records.
-std::optional<core::Record> decode_record(std::string_view bytes);
+std::optional<lease::Record> decode_record(std::string_view bytes);
 
-}  // namespace holdfast
+}  // namespace holdfast::codec::record

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-namespace holdfast {
+namespace holdfast::codec::resp {
 
 namespace {
 
@@ -94,4 +94,4 @@ std::string default_redis(std::string_view given) {
     return set != nullptr && *set != '\0' ? set : RedisAddress{}.shown();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::codec::resp

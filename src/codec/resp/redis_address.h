@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 
-namespace holdfast {
+namespace holdfast::codec::resp {
 
 /// The address of a Redis, or of Holdfast's RESP door.
 struct RedisAddress {
@@ -29,4 +29,4 @@ Result<RedisAddress> parse_redis(std::string_view url);
 /// The address to use: the argument, or HOLDFAST_REDIS, or Holdfast's own door, redis://127.0.0.1:7401.
 std::string default_redis(std::string_view given = {});
 
-}  // namespace holdfast
+}  // namespace holdfast::codec::resp

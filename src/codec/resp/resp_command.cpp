@@ -2,7 +2,7 @@
 
 #include "codec/resp/resp_number.h"
 
-namespace holdfast::resp {
+namespace holdfast::codec::resp {
 namespace {
 
 /// Limits of the memory that a connection keeps for its next command. A rare large command does not cost memory
@@ -273,4 +273,4 @@ std::string command_of(std::initializer_list<std::string_view> words) {
     return out;
 }
 
-}  // namespace holdfast::resp
+}  // namespace holdfast::codec::resp

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace holdfast::resp {
+namespace holdfast::codec::resp {
 
 /// Limits of one command; beyond them the stream is malformed.
 inline constexpr std::size_t max_words = 10'000;
@@ -79,4 +79,4 @@ void write_command(std::string& out, std::initializer_list<std::string_view> wor
 /// Returns the command as a string.
 std::string command_of(std::initializer_list<std::string_view> words);
 
-}  // namespace holdfast::resp
+}  // namespace holdfast::codec::resp

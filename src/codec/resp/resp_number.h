@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace holdfast::resp {
+namespace holdfast::codec::resp {
 
 /// A whole number as RESP and Redis's commands write it: digits with an optional `-`, nothing around them and no zero
 /// in front of them.
@@ -39,4 +39,4 @@ inline void append_header(std::string& out, char type, Number number) {
     out.append(line, static_cast<std::size_t>(end - line));
 }
 
-}  // namespace holdfast::resp
+}  // namespace holdfast::codec::resp

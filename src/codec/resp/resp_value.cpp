@@ -6,7 +6,7 @@
 
 #include "codec/resp/resp_number.h"
 
-namespace holdfast::resp {
+namespace holdfast::codec::resp {
 namespace {
 
 /// Parses an integer as the protocol writes it, which allows a `+`.
@@ -195,4 +195,4 @@ bool ValueReader::complete(Value value) {
     return true;
 }
 
-}  // namespace holdfast::resp
+}  // namespace holdfast::codec::resp

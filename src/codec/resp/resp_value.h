@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace holdfast::resp {
+namespace holdfast::codec::resp {
 
 /// A reply as a client sees it.
 struct Value {
@@ -85,4 +85,4 @@ class ValueReader {
     std::string_view error_;
 };
 
-}  // namespace holdfast::resp
+}  // namespace holdfast::codec::resp

@@ -3,7 +3,7 @@
 #include "base/printable.h"
 #include "codec/resp/resp_number.h"
 
-namespace holdfast::resp {
+namespace holdfast::codec::resp {
 namespace {
 
 std::string one_line(std::string_view text) {
@@ -66,4 +66,4 @@ void ReplyWriter::push(std::size_t items) {
     append_header(out_, protocol_ == Protocol::resp3 ? '>' : '*', items);
 }
 
-}  // namespace holdfast::resp
+}  // namespace holdfast::codec::resp

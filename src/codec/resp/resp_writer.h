@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace holdfast::resp {
+namespace holdfast::codec::resp {
 
 /// The protocol version of a connection: 2 until it sends HELLO 3.
 enum class Protocol : std::uint8_t { resp2 = 2, resp3 = 3 };
@@ -35,4 +35,4 @@ class ReplyWriter {
     Protocol protocol_;
 };
 
-}  // namespace holdfast::resp
+}  // namespace holdfast::codec::resp

@@ -8,7 +8,7 @@
 #include "consensus/log_messages.h"
 #include "statefile/sqlite.h"
 
-namespace holdfast {
+namespace holdfast::consensus::disk {
 
 /// The file of one node's part of the replicated log. Blocking; for one thread at a time.
 class LogFile {
@@ -19,22 +19,22 @@ class LogFile {
     static Result<std::unique_ptr<LogFile>> open(const std::string& path);
 
     /// The state read at open(). Call once: it is moved out.
-    core::LogFound take_found() { return std::move(found_); }
+    LogFound take_found() { return std::move(found_); }
 
     /// Writes all of them in one transaction, in this order. On success all are durable, otherwise none is.
-    Result<void> write(const std::vector<core::LogWrite>& writes);
+    Result<void> write(const std::vector<LogWrite>& writes);
 
  private:
-    explicit LogFile(std::unique_ptr<Sqlite> database) : database_(std::move(database)) {}
+    explicit LogFile(std::unique_ptr<statefile::Sqlite> database) : database_(std::move(database)) {}
 
     void read_found();
     void read_decrees();
-    void write_one(const core::LogWrite& write);
+    void write_one(const LogWrite& write);
     void seal_marks();
     void corrupt(const std::string& what);
 
-    std::unique_ptr<Sqlite> database_;
-    core::LogFound found_;
+    std::unique_ptr<statefile::Sqlite> database_;
+    LogFound found_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::consensus::disk

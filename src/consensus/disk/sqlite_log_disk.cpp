@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::consensus::disk {
 
 SqliteLogDisk::SqliteLogDisk(Parts parts)
     : file_(std::move(parts.file)),
@@ -15,7 +15,7 @@ SqliteLogDisk::~SqliteLogDisk() {
     stop();
 }
 
-void SqliteLogDisk::write(core::LogWrite write, Callback<Result<void>> done) {
+void SqliteLogDisk::write(LogWrite write, Callback<Result<void>> done) {
     std::unique_lock lock(mutex_);
     if (!stopped_ && jobs_.size() < max_waiting) {
         jobs_.push_back({std::move(write), std::move(done)});
@@ -74,7 +74,7 @@ void SqliteLogDisk::run() {
         std::deque<Job> jobs = std::exchange(jobs_, {});
         working_ = true;
         lock.unlock();
-        std::vector<core::LogWrite> writes;
+        std::vector<LogWrite> writes;
         for (Job& job : jobs)
             writes.push_back(std::move(job.write));
         const Result<void> outcome = file_->write(writes);
@@ -98,4 +98,4 @@ void SqliteLogDisk::answer_all(std::deque<Job> jobs, const Result<void>& outcome
         [this, jobs = std::move(jobs), error = outcome.error()]() mutable { hear_of_failure(std::move(jobs), error); });
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::consensus::disk

@@ -10,7 +10,7 @@
 #include "consensus/disk/log_file.h"
 #include "consensus/log_messages.h"
 
-namespace holdfast {
+namespace holdfast::consensus::disk {
 
 /// The log's disk: a LogFile and a thread that writes to it, so that a disk that stalls never stalls the loop (L2,
 /// Q13).
@@ -18,7 +18,7 @@ namespace holdfast {
 /// Writes happen in the order of the calls; waiting writes are combined into one transaction. Answers come on the loop,
 /// in that order. At most `max_waiting` writes wait; more fail with `storage_failed`. When a write fails, all writes
 /// requested before its answer was delivered fail with it: nothing is written over a gap.
-class SqliteLogDisk final : public core::LogDisk {
+class SqliteLogDisk final : public LogDisk {
  public:
     static constexpr std::size_t max_waiting = 1024;
 
@@ -31,14 +31,14 @@ class SqliteLogDisk final : public core::LogDisk {
     explicit SqliteLogDisk(Parts parts);
     ~SqliteLogDisk() override;
 
-    void write(core::LogWrite write, Callback<Result<void>> done) override;
+    void write(LogWrite write, Callback<Result<void>> done) override;
 
     void drain() override;
     void stop() override;
 
  private:
     struct Job {
-        core::LogWrite write;
+        LogWrite write;
         Callback<Result<void>> done;
     };
 
@@ -61,4 +61,4 @@ class SqliteLogDisk final : public core::LogDisk {
     std::thread worker_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::consensus::disk

@@ -8,7 +8,7 @@
 #include "discovery/directory/service_limits.h"
 #include "lease/limits.h"
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 namespace {
 
 namespace json = boost::json;
@@ -36,7 +36,7 @@ bool is_text(std::string_view text, std::size_t max_bytes) {
     return text.size() <= max_bytes && is_utf8(text) && !has_control_characters(text);
 }
 
-std::optional<AdvertFault> fault_in_alpn(const discovery::Update& update) {
+std::optional<AdvertFault> fault_in_alpn(const Update& update) {
     if (update.alpn.size() > limits::alpn_names) return AdvertFault{Code::invalid_alpn, "alpn has more than 16 names"};
     const bool right = std::all_of(update.alpn.begin(), update.alpn.end(), [](const std::string& name) {
         return !name.empty() && is_text(name, limits::alpn_name_bytes);
@@ -45,7 +45,7 @@ std::optional<AdvertFault> fault_in_alpn(const discovery::Update& update) {
     return std::nullopt;
 }
 
-std::optional<AdvertFault> fault_in_metadata(const discovery::Update& update) {
+std::optional<AdvertFault> fault_in_metadata(const Update& update) {
     const auto fault = [](const char* message) { return AdvertFault{Code::invalid_metadata, message}; };
     if (update.metadata.size() > limits::service_metadata_pairs) return fault("metadata has more than 64 pairs");
     std::size_t bytes = 0;
@@ -79,7 +79,7 @@ std::string to_json(const Advert& advert) {
                                         {"node", advert.node}});
 }
 
-Advert advert_of(const Lease& lease) {
+Advert advert_of(const lease::Lease& lease) {
     Advert advert;
     json::error_code error;
     const json::value value = json::parse(lease.metadata, error);
@@ -101,16 +101,16 @@ Advert advert_of(const Lease& lease) {
     return advert;
 }
 
-std::optional<AdvertFault> fault_in(const discovery::Update& update) {
+std::optional<AdvertFault> fault_in(const Update& update) {
     if (!is_text(update.address, limits::service_address_bytes))
         return AdvertFault{Code::invalid_argument, "address is text of up to 261 bytes, HOST:PORT"};
     if (auto fault = fault_in_alpn(update)) return fault;
     if (auto fault = fault_in_metadata(update)) return fault;
     const Advert written{update.address, update.alpn, update.metadata, {}, 0, 0, {}, 0, 0};
     // The limit on a lease's metadata, minus room for the relay's own fields.
-    if (to_json(written).size() + 512 > limits::metadata_bytes)
+    if (to_json(written).size() + 512 > lease::limits::metadata_bytes)
         return AdvertFault{Code::invalid_metadata, "alpn and metadata together are too long"};
     return std::nullopt;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

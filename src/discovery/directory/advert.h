@@ -10,7 +10,7 @@
 #include "discovery/protocol.h"
 #include "lease/lease.h"
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 
 /// The advertisement of a service, stored as the metadata of its lease (D2).
 struct Advert {
@@ -28,13 +28,13 @@ struct Advert {
 };
 std::string to_json(const Advert& advert);
 /// Fields that cannot be read from the metadata are empty.
-Advert advert_of(const Lease& lease);
+Advert advert_of(const lease::Lease& lease);
 
 /// Why an update cannot be advertised, with a message for people. fault_in() returns nullopt if it can.
 struct AdvertFault {
     Code code;
     std::string message;
 };
-std::optional<AdvertFault> fault_in(const discovery::Update& update);
+std::optional<AdvertFault> fault_in(const Update& update);
 
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

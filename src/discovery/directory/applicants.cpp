@@ -2,7 +2,7 @@
 
 #include "discovery/directory/service_limits.h"
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 
 void Applicants::drop(std::list<Entry>::iterator entry) {
     by_identity_.erase(entry->applicant.identity);
@@ -16,11 +16,11 @@ void Applicants::refused(Directory::Waiting applicant, Instant now) {
     by_identity_.emplace(entries_.back().applicant.identity, std::prev(entries_.end()));
 }
 
-void Applicants::reconsider(const Policy& policy) {
+void Applicants::reconsider(const lease::Policy& policy) {
     for (auto entry = entries_.begin(); entry != entries_.end();) {
         const auto next = std::next(entry);
         const std::string& identity = entry->applicant.identity;
-        const bool waits = policy.approval == Approval::manual && !policy.approved.contains(identity) &&
+        const bool waits = policy.approval == lease::Approval::manual && !policy.approved.contains(identity) &&
                            !policy.bans.contains(identity);
         if (!waits) drop(entry);
         entry = next;
@@ -44,4 +44,4 @@ std::vector<Directory::Waiting> Applicants::all() const {
     return listed;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

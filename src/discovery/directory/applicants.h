@@ -9,7 +9,7 @@
 #include "discovery/directory/directory.h"
 #include "lease/policy.h"
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 
 /// Identities that were refused because they are not approved, so that an admin sees whom to approve. At the limit, the
 /// oldest are dropped.
@@ -17,7 +17,7 @@ class Applicants {
  public:
     void refused(Directory::Waiting applicant, Instant now);
     /// Removes the identities that need no approval any more.
-    void reconsider(const Policy& policy);
+    void reconsider(const lease::Policy& policy);
     void advance(Instant now);
     Instant next_due() const;
 
@@ -35,4 +35,4 @@ class Applicants {
     void drop(std::list<Entry>::iterator entry);
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

@@ -9,7 +9,7 @@
 #include "discovery/directory/service_name.h"
 #include "lease/manifest.h"
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 namespace {
 
 constexpr std::size_t leases_per_look = 1000;
@@ -23,7 +23,7 @@ constexpr std::uint64_t steps_per_service = 100;
 bool matches(std::string_view glob, std::string_view name, std::uint64_t& steps) {
     if (glob.empty()) return true;
     std::uint64_t of_one = std::numeric_limits<std::uint64_t>::max();
-    const bool found = redis::glob_matches(glob, name, of_one);
+    const bool found = glob_matches(glob, name, of_one);
     steps -= std::min(steps, std::numeric_limits<std::uint64_t>::max() - of_one);
     return found;
 }
@@ -52,9 +52,9 @@ Directory::Impl::Impl(Parts given)
       nonces({{random.next(), random.next()}, 2 * limits::clock_window + 1s, limits::nonces_per_generation}) {}
 
 void Directory::Impl::begin() {
-    following = authority.events().follow(
-        std::string(services_prefix),
-        [this](EventKind kind, std::string_view resource, const Lease& lease) { on_lease(kind, resource, lease); });
+    following = authority.events().follow(std::string(lease::services_prefix),
+                                          [this](authority::EventKind kind, std::string_view resource,
+                                                 const lease::Lease& lease) { on_lease(kind, resource, lease); });
     authority.on_policy_changed([this] { on_policy(); });
     on_policy();
 }
@@ -66,49 +66,49 @@ void Directory::Impl::end() {
 
 // ---- external events ----
 
-void Directory::Impl::on_lease(EventKind kind, std::string_view resource, const Lease& lease) {
+void Directory::Impl::on_lease(authority::EventKind kind, std::string_view resource, const lease::Lease& lease) {
     const std::string_view name = service_name_of(resource);
     switch (kind) {
-        case EventKind::granted:
+        case authority::EventKind::granted:
             return book.seen(name, lease, authority.now());
-        case EventKind::renewed:
+        case authority::EventKind::renewed:
             return book.renewed(name, lease, authority.now());
-        case EventKind::released:
+        case authority::EventKind::released:
             return book.ended(name, lease.token, Code::lease_released);
-        case EventKind::expired:
+        case authority::EventKind::expired:
             return book.ended(name, lease.token, Code::lease_expired);
-        case EventKind::revoked:
+        case authority::EventKind::revoked:
             return book.ended(name, lease.token, Code::lease_revoked);
     }
 }
 
 std::optional<Code> Directory::Impl::hidden_as(std::string_view name, const Service& service) const {
-    const Policy& policy = authority.policy();
+    const lease::Policy& policy = authority.policy();
     const bool banned = policy.bans.contains(service.identity) || (service.from && address_bans.covers(*service.from));
     if (banned) return Code::banned;
-    if (name_denial(policy, service.identity, name) != nullptr) return Code::name_denied;
+    if (lease::name_denial(policy, service.identity, name) != nullptr) return Code::name_denied;
     return std::nullopt;
 }
 
 std::string Directory::Impl::reason_of(Code code, std::string_view name, std::string_view identity,
-                                       const std::optional<IpPrefix>& from) const {
-    const Policy& policy = authority.policy();
+                                       const std::optional<lease::IpPrefix>& from) const {
+    const lease::Policy& policy = authority.policy();
     std::string reason;
     if (code == Code::banned) {
         const auto ban = policy.bans.find(identity);
         if (ban != policy.bans.end())
             reason = ban->second.reason;
-        else if (const Ban* of_address = from ? address_bans.find(*from, policy) : nullptr)
+        else if (const lease::Ban* of_address = from ? address_bans.find(*from, policy) : nullptr)
             reason = of_address->reason;
     } else if (code == Code::name_denied) {
-        if (const NameRule* rule = name_denial(policy, identity, name)) reason = rule->reason;
+        if (const lease::NameRule* rule = lease::name_denial(policy, identity, name)) reason = rule->reason;
     }
     if (reason.empty()) return {};
     return fmt::format("{} (the admin's reason: {})", advice_of(code), reason);
 }
 
 void Directory::Impl::on_policy() {
-    address_bans = AddressBans(authority.policy());
+    address_bans = lease::AddressBans(authority.policy());
     applicants.reconsider(authority.policy());
     book.hide_and_show([this](std::string_view name, const Service& service) { return hidden_as(name, service); });
     stand_bys.policy_changed([this](const StandBys::Refusal& refusal) { return may_have(refusal); });
@@ -119,7 +119,7 @@ bool Directory::Impl::may_have(const StandBys::Refusal& refusal) const {
     if (refusal.from && address_bans.covers(*refusal.from)) return false;
     const std::size_t most = authority.policy().leases_per_holder_max;
     if (refusal.code == Code::too_many_services && most != 0 && book.count_of(refusal.identity) >= most) return false;
-    return !bar_to(authority.policy(), refusal.identity, service_resource(refusal.name));
+    return !lease::bar_to(authority.policy(), refusal.identity, service_resource(refusal.name));
 }
 
 void Directory::Impl::settle() {
@@ -173,8 +173,9 @@ void Directory::Impl::tell_who_may_retry() {
 void Directory::Impl::release(const ServiceIndex::ToRelease& what) {
     authority.single_record().update(
         {.resource = service_resource(what.name), .holder = what.identity, .signed_for = true},
-        [token = what.token](RecordTransaction& desk) { leave_service(desk, token); },
-        [directory = weak_from_this(), name = what.name, token = what.token](const SingleRecordAnswer& answer) {
+        [token = what.token](authority::RecordTransaction& desk) { leave_service(desk, token); },
+        [directory = weak_from_this(), name = what.name,
+         token = what.token](const authority::SingleRecordAnswer& answer) {
             const auto self = directory.lock();
             if (!self || answer.refused) return;  // the lease expires
             self->book.ended(name, token, Code::lease_released);
@@ -208,13 +209,13 @@ ServiceEntry Directory::Impl::entry(std::string_view name, const Service& servic
 ServicePage Directory::Impl::page(const ServiceQuery& query) const {
     ServicePage page;
     std::size_t bytes = 0;
-    const std::string_view prefix = redis::glob_prefix(query.name_glob);
+    const std::string_view prefix = glob_prefix(query.name_glob);
     const auto& all = book.all();
     auto place = query.after < prefix ? all.lower_bound(prefix) : all.upper_bound(query.after);
     std::uint64_t steps = page_steps;
     std::string_view last = query.after;
     for (; place != all.end() && place->first.starts_with(prefix); ++place) {
-        if (page.services.size() == query.limit || bytes >= limits::page_bytes || steps < steps_per_service) {
+        if (page.services.size() == query.limit || bytes >= lease::limits::page_bytes || steps < steps_per_service) {
             page.next = last;
             break;
         }
@@ -229,25 +230,25 @@ ServicePage Directory::Impl::page(const ServiceQuery& query) const {
 
 void Directory::Impl::load_page() {
     loading = true;
-    ListQuery query;
-    query.name_space = services_prefix.substr(1, services_prefix.size() - 2);
+    store::ListQuery query;
+    query.name_space = lease::services_prefix.substr(1, lease::services_prefix.size() - 2);
     query.limit = leases_per_look;
     query.after = load_after;
-    authority.list(query, [directory = weak_from_this()](const Answer<ListPage>& answer) {
+    authority.list(query, [directory = weak_from_this()](const authority::Answer<store::ListPage>& answer) {
         if (const auto self = directory.lock()) self->loaded(answer);
     });
 }
 
-void Directory::Impl::loaded(const Answer<ListPage>& answer) {
+void Directory::Impl::loaded(const authority::Answer<store::ListPage>& answer) {
     loading = false;
-    const auto* found = std::get_if<ListPage>(&answer);
+    const auto* found = std::get_if<store::ListPage>(&answer);
     if (found != nullptr)
-        for (const NamedLease& named : found->leases)
+        for (const store::NamedLease& named : found->leases)
             book.seen(service_name_of(named.resource), named.lease, renewed_at(named.lease));
     load_after = found != nullptr ? found->next : std::string();
     if (!load_after.empty()) return;  // the next advance() reads the next page
     known_all = true;
-    const bool others_write = authority.events().teller() == Events::Teller::store;
+    const bool others_write = authority.events().teller() == authority::Events::Teller::store;
     load_at = others_write ? authority.now() + look_every : Instant::max();
     for (Waiter& waiter : std::exchange(waiting_for_all, {}))
         waiter.reply(page(waiter.query));
@@ -276,14 +277,12 @@ std::int64_t Directory::relay_time_ms() const {
     return impl_->time_ms();
 }
 
-void Directory::update(const discovery::SignedUpdate& update, const Caller& caller,
-                       Callback<discovery::UpdateResponse> reply) {
-    Callback<discovery::UpdateResponse> answer(
-        [number = update.number, reply = std::move(reply)](discovery::UpdateResponse told) mutable {
-            told.number = number;
-            reply(std::move(told));
-        });
-    auto decoded = discovery::decode_update(update.request);
+void Directory::update(const SignedUpdate& update, const authority::Caller& caller, Callback<UpdateResponse> reply) {
+    Callback<UpdateResponse> answer([number = update.number, reply = std::move(reply)](UpdateResponse told) mutable {
+        told.number = number;
+        reply(std::move(told));
+    });
+    auto decoded = decode_update(update.request);
     if (!decoded) {
         ++impl_->updates;
         ++impl_->refused;
@@ -293,8 +292,8 @@ void Directory::update(const discovery::SignedUpdate& update, const Caller& call
                   std::move(answer));
 }
 
-void Directory::update(const discovery::Update& update, const SignedText& signed_by, const Caller& caller,
-                       Callback<discovery::UpdateResponse> reply) {
+void Directory::update(const Update& update, const SignedText& signed_by, const authority::Caller& caller,
+                       Callback<UpdateResponse> reply) {
     impl_->update(update, {signed_by.text, signed_by.public_key, signed_by.signature}, caller, std::move(reply));
 }
 
@@ -316,31 +315,31 @@ void Directory::node_is(std::uint32_t node, bool reachable) {
     impl_->settle();
 }
 
-void Directory::find(std::string name, Callback<Answer<ServiceEntry>> reply) {
+void Directory::find(std::string name, Callback<authority::Answer<ServiceEntry>> reply) {
     auto normal = normalised_service_name(name);
-    if (!normal) return reply(Refused{Code::invalid_name, normal.error().message, {}});
+    if (!normal) return reply(authority::Refused{Code::invalid_name, normal.error().message, {}});
     impl_->authority.single_record().update(
         {.resource = service_resource(*normal)},
-        [](RecordTransaction& desk) {
+        [](authority::RecordTransaction& desk) {
             if (desk.record().leases.empty()) return;
             desk.answer().lease = desk.record().leases.front();
             desk.answer().has_lease = true;
         },
         [directory = std::weak_ptr(impl_), name = *normal,
-         reply = std::move(reply)](const SingleRecordAnswer& answer) mutable {
+         reply = std::move(reply)](const authority::SingleRecordAnswer& answer) mutable {
             const auto self = directory.lock();
-            if (!self) return reply(Refused{Code::stopping, {}, {}});
-            if (answer.refused) return reply(Refused{*answer.refused, answer.detail, answer.retry_in});
+            if (!self) return reply(authority::Refused{Code::stopping, {}, {}});
+            if (answer.refused) return reply(authority::Refused{*answer.refused, answer.detail, answer.retry_in});
             if (answer.has_lease) self->book.seen(name, answer.lease, self->renewed_at(answer.lease));
             self->settle();
             const Service* known = answer.has_lease ? self->book.find(name) : nullptr;
             if (known == nullptr || known->token != answer.lease.token || !self->is_shown(*known))
-                return reply(Refused{Code::unknown_service, {}, {}});
+                return reply(authority::Refused{Code::unknown_service, {}, {}});
             reply(self->entry(name, *known));
         });
 }
 
-void Directory::list(ServiceQuery query, Callback<Answer<ServicePage>> reply) {
+void Directory::list(ServiceQuery query, Callback<authority::Answer<ServicePage>> reply) {
     if (!impl_->known_all) return impl_->waiting_for_all.push_back({std::move(query), std::move(reply)});
     impl_->settle();
     reply(impl_->page(query));
@@ -359,12 +358,12 @@ std::optional<Directory::Served> Directory::served(std::string_view name) const 
 }
 
 bool Directory::address_banned(std::string_view address) const {
-    const auto parsed = parse_caller_address(address);
+    const auto parsed = lease::parse_caller_address(address);
     return parsed && impl_->address_bans.covers(*parsed);
 }
 
 std::string Directory::reason_of_address_ban(std::string_view address) const {
-    return impl_->reason_of(Code::banned, {}, {}, parse_caller_address(address));
+    return impl_->reason_of(Code::banned, {}, {}, lease::parse_caller_address(address));
 }
 
 std::vector<Directory::Waiting> Directory::awaiting_approval() const {
@@ -403,4 +402,4 @@ Directory::Counts Directory::counts() const {
     return {impl_->book.connected(), impl_->applicants.size(), impl_->updates, impl_->refused};
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

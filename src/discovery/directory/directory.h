@@ -11,13 +11,13 @@
 #include "authority/authority.h"
 #include "discovery/protocol.h"
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 
 /// A service as consumers see it (D2).
 struct ServiceEntry {
     std::string name;
     std::string identity;
-    Token token = 0;
+    lease::Token token = 0;
     std::string address;
     std::vector<std::string> alpn;
     std::vector<std::pair<std::string, std::string>> metadata;
@@ -41,7 +41,7 @@ struct ServiceQuery {
 struct Withdrawal {
     std::uint64_t connection = 0;
     std::string name;
-    Token token = 0;
+    lease::Token token = 0;
     std::string code;
     std::string message{};  ///< details, if the code is not enough
 };
@@ -62,7 +62,7 @@ struct RetryNotice {
 class Directory {
  public:
     struct Parts {
-        Authority& authority;
+        authority::Authority& authority;
         std::uint64_t relay = 0;   ///< incarnation id of this relay: random, unique for each start
         std::int64_t wall_ms = 0;  ///< the wall clock at `started_at`; the relay's clock continues from there
         Instant started_at{};
@@ -84,15 +84,15 @@ class Directory {
 
     /// If `caller.connection` is not zero, the lease ends with that connection (R8). The reply is called once, now or
     /// later.
-    void update(const discovery::SignedUpdate& update, const Caller& caller, Callback<discovery::UpdateResponse> reply);
+    void update(const SignedUpdate& update, const authority::Caller& caller, Callback<UpdateResponse> reply);
     /// For JSON over HTTP: the signature is over these bytes, which encode the same as `update`.
     struct SignedText {
         std::string_view text;
         std::string_view public_key;
         std::string_view signature;
     };
-    void update(const discovery::Update& update, const SignedText& signed_by, const Caller& caller,
-                Callback<discovery::UpdateResponse> reply);
+    void update(const Update& update, const SignedText& signed_by, const authority::Caller& caller,
+                Callback<UpdateResponse> reply);
 
     /// The connection has closed: releases every lease that was registered over it.
     void connection_closed(std::uint64_t connection);
@@ -103,9 +103,9 @@ class Directory {
     void node_is(std::uint32_t node, bool reachable);
 
     /// Code::unknown_service if there is no such service, or it is hidden by a ban or a name rule.
-    void find(std::string name, Callback<Answer<ServiceEntry>> reply);
+    void find(std::string name, Callback<authority::Answer<ServiceEntry>> reply);
     /// Answers at once, except right after a start: then once the store has been read.
-    void list(ServiceQuery query, Callback<Answer<ServicePage>> reply);
+    void list(ServiceQuery query, Callback<authority::Answer<ServicePage>> reply);
 
     /// The connection here that serves the name; nullopt if the publisher is not connected here. A relay calls this for
     /// every stream, so it costs one lookup.
@@ -113,7 +113,7 @@ class Directory {
         std::uint64_t connection = 0;
         std::string name;  ///< normalised
         std::string identity;
-        Token token = 0;
+        lease::Token token = 0;
     };
     std::optional<Served> served(std::string_view name) const;
 
@@ -155,4 +155,4 @@ class Directory {
     std::shared_ptr<Impl> impl_;  // shared: the store may answer after the directory is destroyed
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

@@ -16,7 +16,7 @@
 #include "discovery/directory/update_rules.h"
 #include "discovery/identity/identity.h"
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 
 /// The implementation of the directory. Updates are in updates.cpp, reads in directory.cpp.
 struct Directory::Impl : std::enable_shared_from_this<Impl> {
@@ -27,31 +27,30 @@ struct Directory::Impl : std::enable_shared_from_this<Impl> {
     /// An update in progress.
     struct Call {
         std::weak_ptr<Impl> directory;
-        discovery::Update update;  ///< with a normalised name
+        Update update;  ///< with a normalised name
         std::string identity;
-        Caller caller;
-        std::optional<IpPrefix> from;
-        std::variant<EnterTerms, RenewTerms, Token> terms;  ///< Token: unregister
-        Callback<discovery::UpdateResponse> reply;
+        authority::Caller caller;
+        std::optional<lease::IpPrefix> from;
+        std::variant<EnterTerms, RenewTerms, lease::Token> terms;  ///< Token: unregister
+        Callback<UpdateResponse> reply;
     };
 
     // Updates, in the order of their steps.
     struct Signed {
         std::string_view text, public_key, signature;
     };
-    void update(discovery::Update update, const Signed& by, const Caller& caller,
-                Callback<discovery::UpdateResponse> reply);
-    std::optional<Code> refuse_form(discovery::Update& update, std::string& why);
-    std::optional<Code> refuse_signed(const discovery::Update& update, const Signed& by, std::string& identity);
+    void update(Update update, const Signed& by, const authority::Caller& caller, Callback<UpdateResponse> reply);
+    std::optional<Code> refuse_form(Update& update, std::string& why);
+    std::optional<Code> refuse_signed(const Update& update, const Signed& by, std::string& identity);
     std::optional<Code> over_limit(const Call& call) const;
     void start(const std::shared_ptr<Call>& call);
-    void decide(RecordTransaction& desk, const Call& call) const;
-    void decided(Call& call, const SingleRecordAnswer& answer);
+    void decide(authority::RecordTransaction& desk, const Call& call) const;
+    void decided(Call& call, const authority::SingleRecordAnswer& answer);
     void note_applicant(const Call& call);
     EnterTerms enter_terms(const Call& call) const;
     RenewTerms renew_terms(const Call& call) const;
-    discovery::UpdateResponse response(const SingleRecordAnswer& answer, std::string name) const;
-    discovery::UpdateResponse refusal(Code code, std::string message = {}) const;
+    UpdateResponse response(const authority::SingleRecordAnswer& answer, std::string name) const;
+    UpdateResponse refusal(Code code, std::string message = {}) const;
 
     // Reads.
     ServiceEntry entry(std::string_view name, const Service& service) const;
@@ -60,13 +59,13 @@ struct Directory::Impl : std::enable_shared_from_this<Impl> {
     std::optional<Code> hidden_as(std::string_view name, const Service& service) const;
     /// The admin's reason, for the affected publisher; empty if there is none.
     std::string reason_of(Code code, std::string_view name, std::string_view identity,
-                          const std::optional<IpPrefix>& from) const;
+                          const std::optional<lease::IpPrefix>& from) const;
     ServicePage page(const ServiceQuery& query) const;
     void load_page();
-    void loaded(const Answer<ListPage>& answer);
+    void loaded(const authority::Answer<store::ListPage>& answer);
 
     // External events.
-    void on_lease(EventKind kind, std::string_view resource, const Lease& lease);
+    void on_lease(authority::EventKind kind, std::string_view resource, const lease::Lease& lease);
     void on_policy();
     /// Sends the pending notices and releases the pending leases. Must not run within a call of the store.
     void settle();
@@ -77,11 +76,13 @@ struct Directory::Impl : std::enable_shared_from_this<Impl> {
     bool may_have(const StandBys::Refusal& refusal) const;
     bool anything_to_do() const { return book.anything_to_do() || stand_bys.anyone_ready(); }
     /// When a lease was last renewed, according to its own fields.
-    Instant renewed_at(const Lease& lease) const { return std::min(authority.now(), lease.expires_at - lease.ttl); }
+    Instant renewed_at(const lease::Lease& lease) const {
+        return std::min(authority.now(), lease.expires_at - lease.ttl);
+    }
 
     std::int64_t time_ms() const { return wall_ms + to_ms(authority.now() - started_at); }
 
-    Authority& authority;
+    authority::Authority& authority;
     const std::uint64_t life;
     const std::int64_t wall_ms;
     const Instant started_at;
@@ -92,22 +93,22 @@ struct Directory::Impl : std::enable_shared_from_this<Impl> {
     std::string relay_address;
     ServiceIndex book;
     ReplayGuard nonces;
-    Verifiers verifiers{limits::verifiers};
+    identity::Verifiers verifiers{limits::verifiers};
     Applicants applicants;
     StandBys stand_bys;
-    AddressBans address_bans;
+    lease::AddressBans address_bans;
     std::map<std::uint64_t, Watcher> watchers;
     std::uint64_t last_watch = 0;
     std::map<std::uint64_t, std::size_t> entering;  ///< registrations in progress, by connection
     std::size_t entering_all = 0;
     std::uint64_t updates = 0, refused = 0;
-    Events::Subscription following = 0;
+    authority::Events::Subscription following = 0;
     bool settling = false;
 
     // The store is read completely once, and again from time to time if other nodes write to it.
     struct Waiter {
         ServiceQuery query;
-        Callback<Answer<ServicePage>> reply;
+        Callback<authority::Answer<ServicePage>> reply;
     };
     Instant load_at{};  ///< when to read the next page, or to start the next pass
     std::string load_after;
@@ -116,4 +117,4 @@ struct Directory::Impl : std::enable_shared_from_this<Impl> {
     std::vector<Waiter> waiting_for_all;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

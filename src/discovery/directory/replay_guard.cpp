@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 
 ReplayGuard::Seen ReplayGuard::see(std::string_view identity, std::uint64_t nonce) {
     std::array<char, sizeof nonce> bytes{};
@@ -33,4 +33,4 @@ Instant ReplayGuard::next_due() const {
     return young_.empty() && old_.empty() ? Instant::max() : young_since_ + parts_.remember;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "base/time.h"
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 
 /// Remembers each identity's nonces for as long as a message with them could be accepted (D1). Keeps two generations,
 /// each spanning that time; the older one is dropped as a whole.
@@ -36,4 +36,4 @@ class ReplayGuard {
     Nonces young_, old_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

@@ -5,7 +5,7 @@
 
 #include "discovery/directory/service_limits.h"
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 
 using Change = Directory::Change;
 
@@ -29,7 +29,7 @@ std::size_t ServiceIndex::count_of(std::string_view identity) const {
 
 // ---- changes ----
 
-Service ServiceIndex::made_of(std::string_view name, const Lease& lease) const {
+Service ServiceIndex::made_of(std::string_view name, const lease::Lease& lease) const {
     Service service;
     service.identity = lease.holder;
     service.token = lease.token;
@@ -37,13 +37,13 @@ Service ServiceIndex::made_of(std::string_view name, const Lease& lease) const {
     service.expires_at = lease.expires_at;
     service.renewed_at = lease.expires_at - lease.ttl;
     service.advert = advert_of(lease);
-    service.from = parse_caller_address(service.advert.from);
+    service.from = lease::parse_caller_address(service.advert.from);
     if (service.advert.life == life_) service.connection = service.advert.connection;
     if (hidden_as_) service.hidden = hidden_as_(name, service);
     return service;
 }
 
-void ServiceIndex::seen(std::string_view name, const Lease& lease, Instant heard_at) {
+void ServiceIndex::seen(std::string_view name, const lease::Lease& lease, Instant heard_at) {
     const auto known = services_.find(name);
     if (known != services_.end() && known->second.token == lease.token) return renewed(name, lease, heard_at);
     if (known != services_.end() && known->second.token > lease.token) return;  // already replaced
@@ -70,7 +70,7 @@ void ServiceIndex::seen(std::string_view name, const Lease& lease, Instant heard
     tell(place->first, place->second, was_shown ? Change::updated : Change::registered);
 }
 
-void ServiceIndex::renewed(std::string_view name, const Lease& lease, Instant heard_at) {
+void ServiceIndex::renewed(std::string_view name, const lease::Lease& lease, Instant heard_at) {
     const auto known = services_.find(name);
     if (known == services_.end() || known->second.token != lease.token) return;
     Service& service = known->second;
@@ -110,7 +110,7 @@ void ServiceIndex::set_silent(Place place, bool silent) {
     if (is_stale(service) != was_stale) tell(place->first, service, Change::updated);
 }
 
-void ServiceIndex::heard(std::string_view name, Token token, Instant heard_at) {
+void ServiceIndex::heard(std::string_view name, lease::Token token, Instant heard_at) {
     const auto known = services_.find(name);
     if (known == services_.end() || known->second.token != token) return;
     if (heard_at <= known->second.heard_at) return;
@@ -118,7 +118,7 @@ void ServiceIndex::heard(std::string_view name, Token token, Instant heard_at) {
     set_silent(known, false);
 }
 
-void ServiceIndex::not_served(std::string_view name, Token token) {
+void ServiceIndex::not_served(std::string_view name, lease::Token token) {
     const auto known = services_.find(name);
     if (known != services_.end() && known->second.token == token) set_silent(known, true);
 }
@@ -155,7 +155,7 @@ void ServiceIndex::advance(Instant now) {
     }
 }
 
-void ServiceIndex::ended(std::string_view name, Token token, Code why) {
+void ServiceIndex::ended(std::string_view name, lease::Token token, Code why) {
     const auto known = services_.find(name);
     if (known == services_.end() || known->second.token != token || known->second.ended) return;
     known->second.ended = why;
@@ -167,7 +167,7 @@ void ServiceIndex::expire(Instant now) {
         if (now >= service.expires_at) ended(name, service.token, Code::lease_expired);
 }
 
-void ServiceIndex::leaves(std::string_view name, Token token) {
+void ServiceIndex::leaves(std::string_view name, lease::Token token) {
     const auto known = services_.find(name);
     if (known != services_.end() && known->second.token == token) known->second.leaving = true;
 }
@@ -214,7 +214,7 @@ void ServiceIndex::detach(const std::string& name, Service& service) {
     --connected_;
 }
 
-void ServiceIndex::move(std::string_view name, Token token, std::uint64_t connection) {
+void ServiceIndex::move(std::string_view name, lease::Token token, std::uint64_t connection) {
     const auto known = services_.find(name);
     const bool here = known != services_.end() && known->second.token == token && known->second.connection != 0;
     if (!here || known->second.connection == connection || !is_open(connection)) return;
@@ -259,4 +259,4 @@ std::deque<Notice> ServiceIndex::take_notices() {
     return std::exchange(notices_, {});
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

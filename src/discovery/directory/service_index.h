@@ -15,24 +15,24 @@
 #include "discovery/directory/directory.h"
 #include "lease/ip_prefix.h"
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 
 /// A service as known on this node.
 struct Service {
     std::string identity;
-    Token token = 0;
+    lease::Token token = 0;
     Duration ttl{};
     Instant expires_at;
     Instant renewed_at;  ///< the last renewal; expires_at may be read slightly later each time
     Advert advert;
-    std::optional<IpPrefix> from;  ///< the publisher's address
-    std::uint64_t connection = 0;  ///< the connection here that serves it; 0: none
-    Instant heard_at{};            ///< when its publisher was last heard from
-    bool silent = false;           ///< missed two renewals, or its publisher says that it does not serve it (D4)
-    bool is_watched = false;       ///< a silence check is scheduled
-    std::optional<Code> hidden;    ///< the reason: a ban (D4) or a name rule (D5)
-    bool leaving = false;          ///< its publisher asked to unregister it
-    std::optional<Code> ended;     ///< the reason, until it is announced or the service is replaced
+    std::optional<lease::IpPrefix> from;  ///< the publisher's address
+    std::uint64_t connection = 0;         ///< the connection here that serves it; 0: none
+    Instant heard_at{};                   ///< when its publisher was last heard from
+    bool silent = false;                  ///< missed two renewals, or its publisher says that it does not serve it (D4)
+    bool is_watched = false;              ///< a silence check is scheduled
+    std::optional<Code> hidden;           ///< the reason: a ban (D4) or a name rule (D5)
+    bool leaving = false;                 ///< its publisher asked to unregister it
+    std::optional<Code> ended;            ///< the reason, until it is announced or the service is replaced
 };
 
 /// How long a publisher may be silent before its services are stale: two missed renewals, plus half an interval for
@@ -62,18 +62,18 @@ class ServiceIndex {
     std::size_t connected() const { return connected_; }
 
     // Changes. `heard_at` is when the publisher was heard from, on this node's clock.
-    void seen(std::string_view name, const Lease& lease, Instant heard_at);
-    void renewed(std::string_view name, const Lease& lease, Instant heard_at);
+    void seen(std::string_view name, const lease::Lease& lease, Instant heard_at);
+    void renewed(std::string_view name, const lease::Lease& lease, Instant heard_at);
     /// Its publisher asked for a renewal, whether or not it was granted.
-    void heard(std::string_view name, Token token, Instant heard_at);
+    void heard(std::string_view name, lease::Token token, Instant heard_at);
     /// Its publisher says that it does not serve it.
-    void not_served(std::string_view name, Token token);
+    void not_served(std::string_view name, lease::Token token);
     /// A cluster node, and with it its relay, has become unreachable from here, or reachable again.
     void node_is(std::uint32_t node, bool reachable);
     bool is_stale(const Service& service) const;
-    void ended(std::string_view name, Token token, Code why);
+    void ended(std::string_view name, lease::Token token, Code why);
     /// Its publisher asked to unregister it.
-    void leaves(std::string_view name, Token token);
+    void leaves(std::string_view name, lease::Token token);
     /// Ends the services that have expired without an event.
     void expire(Instant now);
     /// Detects publishers that have fallen silent.
@@ -88,7 +88,7 @@ class ServiceIndex {
     bool is_open(std::uint64_t connection) const { return connections_.contains(connection); }
     std::size_t served_over(std::uint64_t connection) const;
     /// The publisher of this lease uses another connection now.
-    void move(std::string_view name, Token token, std::uint64_t connection);
+    void move(std::string_view name, lease::Token token, std::uint64_t connection);
     /// Queues a release for each service that this connection served.
     void close(std::uint64_t connection);
 
@@ -96,7 +96,7 @@ class ServiceIndex {
     struct ToRelease {
         std::string name;
         std::string identity;
-        Token token = 0;
+        lease::Token token = 0;
     };
     std::vector<ToRelease> take_releases() { return std::exchange(releases_, {}); }
     std::deque<Notice> take_notices();
@@ -110,7 +110,7 @@ class ServiceIndex {
  private:
     using Place = std::map<std::string, Service, std::less<>>::iterator;
 
-    Service made_of(std::string_view name, const Lease& lease) const;
+    Service made_of(std::string_view name, const lease::Lease& lease) const;
     void set_silent(Place place, bool silent);
     void check_later(const std::string& name, Service& service);
     void attach(const std::string& name, Service& service);
@@ -132,11 +132,11 @@ class ServiceIndex {
     // early is scheduled again.
     struct SilenceCheck {
         std::string name;
-        Token token = 0;
+        lease::Token token = 0;
     };
     std::multimap<Instant, SilenceCheck> checks_;
     std::set<std::uint32_t> unreachable_;  // nodes
     HiddenAs hidden_as_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

@@ -4,7 +4,7 @@
 
 #include "base/time.h"
 
-namespace holdfast::core::limits {
+namespace holdfast::discovery::directory::limits {
 
 inline constexpr std::size_t service_name_bytes = 255;
 /// The part of a name pattern after its first `*`. It is matched repeatedly: against every name, and for each watcher.
@@ -33,4 +33,4 @@ inline constexpr Duration stand_by = 10s;  ///< the retry interval of a publishe
 inline constexpr Duration retry_spread_each = 1ms;
 inline constexpr Duration max_retry_spread = 10s;
 
-}  // namespace holdfast::core::limits
+}  // namespace holdfast::discovery::directory::limits

@@ -10,7 +10,7 @@
 #include "discovery/directory/service_limits.h"
 #include "lease/manifest.h"
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 namespace {
 
 Error invalid(std::string message) {
@@ -90,12 +90,12 @@ bool is_given_service_name(std::string_view name) {
 }
 
 std::string service_resource(std::string_view name) {
-    std::string resource(services_prefix);
+    std::string resource(lease::services_prefix);
     return resource += name;
 }
 
 std::string_view service_name_of(std::string_view resource) {
-    return resource.substr(services_prefix.size());
+    return resource.substr(lease::services_prefix.size());
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 
 /// The service name in Unicode NFC. Error `invalid_name` says what is wrong with it (docs/discovery.md).
 Result<std::string> normalised_service_name(std::string_view text);
@@ -18,4 +18,4 @@ bool is_given_service_name(std::string_view name);
 std::string service_resource(std::string_view name);
 std::string_view service_name_of(std::string_view resource);
 
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

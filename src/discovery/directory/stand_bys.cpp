@@ -2,7 +2,7 @@
 
 #include "discovery/directory/service_limits.h"
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 namespace {
 
 /// The name is taken. A policy change frees it only once its lease has ended.
@@ -98,4 +98,4 @@ void StandBys::policy_changed(const std::function<bool(const Refusal&)>& may) {
         forget(ready_[i].connection, ready_[i].name);
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

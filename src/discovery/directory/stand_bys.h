@@ -14,7 +14,7 @@
 #include "base/code.h"
 #include "lease/ip_prefix.h"
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 
 /// Connected publishers that were refused a name, to be notified when the cause is gone, so that they need not poll.
 /// One entry per connection and name. Refusals over a limit are not kept; those publishers have to poll.
@@ -26,7 +26,7 @@ class StandBys {
         std::uint64_t connection = 0;
         std::string name;
         std::string identity;
-        std::optional<IpPrefix> from;
+        std::optional<lease::IpPrefix> from;
         Code code{};
     };
     /// Replaces the entry for this connection and name.
@@ -71,4 +71,4 @@ class StandBys {
     std::vector<Ready> ready_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

@@ -3,16 +3,13 @@
 #include "discovery/directory/directory_impl.h"
 #include "discovery/directory/service_name.h"
 
-namespace holdfast::core {
-
-using discovery::Action;
-using discovery::UpdateResponse;
+namespace holdfast::discovery::directory {
 
 namespace {
 
 constexpr std::string_view ok = "ok";
 
-Code code_of(const SingleRecordAnswer& answer) {
+Code code_of(const authority::SingleRecordAnswer& answer) {
     return *answer.refused == Code::over_quota ? Code::too_many_services : *answer.refused;
 }
 
@@ -27,7 +24,7 @@ UpdateResponse Directory::Impl::refusal(Code code, std::string message) const {
     return response;
 }
 
-UpdateResponse Directory::Impl::response(const SingleRecordAnswer& answer, std::string name) const {
+UpdateResponse Directory::Impl::response(const authority::SingleRecordAnswer& answer, std::string name) const {
     UpdateResponse response;
     if (answer.refused) {
         response = refusal(code_of(answer), answer.detail);
@@ -38,7 +35,7 @@ UpdateResponse Directory::Impl::response(const SingleRecordAnswer& answer, std::
         response.relay = life;
     }
     response.name = std::move(name);
-    if (answer.refused || !answer.has_lease || answer.state == LeaseState::released) return response;
+    if (answer.refused || !answer.has_lease || answer.state == lease::LeaseState::released) return response;
     response.token = answer.lease.token;
     response.ttl = answer.lease.ttl;
     response.expires_in = answer.lease.expires_at - answer.at;
@@ -47,7 +44,7 @@ UpdateResponse Directory::Impl::response(const SingleRecordAnswer& answer, std::
 }
 
 /// The checks that need no public key. Normalises the name.
-std::optional<Code> Directory::Impl::refuse_form(discovery::Update& update, std::string& why) {
+std::optional<Code> Directory::Impl::refuse_form(Update& update, std::string& why) {
     if (update.relay != life) return Code::other_relay;
     const std::int64_t window = to_ms(limits::clock_window);
     if (update.time_ms > time_ms() + window || update.time_ms < time_ms() - window) return Code::clock_apart;
@@ -72,11 +69,10 @@ std::optional<Code> Directory::Impl::refuse_form(discovery::Update& update, std:
 }
 
 /// Checks the signature and the nonce (D1), and sets the identity.
-std::optional<Code> Directory::Impl::refuse_signed(const discovery::Update& update, const Signed& by,
-                                                   std::string& identity) {
-    const Verifier* verifier = verifiers.find(by.public_key);
+std::optional<Code> Directory::Impl::refuse_signed(const Update& update, const Signed& by, std::string& identity) {
+    const identity::Verifier* verifier = verifiers.find(by.public_key);
     if (verifier == nullptr) return Code::invalid_identity;
-    if (!verifier->verify(update_purpose, by.text, by.signature)) return Code::bad_signature;
+    if (!verifier->verify(identity::update_purpose, by.text, by.signature)) return Code::bad_signature;
     identity = verifier->id();
     const auto seen = nonces.see(identity, update.nonce);
     if (seen == ReplayGuard::Seen::before) return Code::replayed;
@@ -84,7 +80,7 @@ std::optional<Code> Directory::Impl::refuse_signed(const discovery::Update& upda
     return std::nullopt;
 }
 
-void Directory::Impl::update(discovery::Update update, const Signed& by, const Caller& caller,
+void Directory::Impl::update(Update update, const Signed& by, const authority::Caller& caller,
                              Callback<UpdateResponse> reply) {
     ++updates;
     std::string why;
@@ -98,7 +94,7 @@ void Directory::Impl::update(discovery::Update update, const Signed& by, const C
     call->directory = weak_from_this();
     call->update = std::move(update);
     call->caller = caller;
-    call->from = parse_caller_address(caller.address);
+    call->from = lease::parse_caller_address(caller.address);
     call->reply = std::move(reply);
     if (caller.connection != 0) book.open(caller.connection);
     if (call->update.action == Action::renew) {
@@ -125,8 +121,8 @@ std::optional<Code> Directory::Impl::over_limit(const Call& call) const {
 }
 
 EnterTerms Directory::Impl::enter_terms(const Call& call) const {
-    const discovery::Update& update = call.update;
-    const Policy& policy = authority.policy();
+    const Update& update = call.update;
+    const lease::Policy& policy = authority.policy();
     EnterTerms terms;
     if (update.returning) terms.returning = update.token;
     terms.ttl = update.ttl > Duration::zero()
@@ -171,7 +167,7 @@ void Directory::Impl::start(const std::shared_ptr<Call>& call) {
     } else if (action == Action::renew) {
         call->terms = renew_terms(*call);
     } else {
-        call->terms = Token{call->update.token};
+        call->terms = lease::Token{call->update.token};
         const Service* known = book.find(call->update.name);
         if (known != nullptr && known->identity == call->identity && known->connection == call->caller.connection)
             book.leaves(call->update.name, call->update.token);
@@ -179,18 +175,18 @@ void Directory::Impl::start(const std::shared_ptr<Call>& call) {
     const std::string resource = service_resource(call->update.name);
     authority.single_record().update(
         {.resource = resource, .holder = call->identity, .signed_for = true},
-        [call](RecordTransaction& desk) {
+        [call](authority::RecordTransaction& desk) {
             if (const auto directory = call->directory.lock()) return directory->decide(desk, *call);
             desk.answer().refused = Code::stopping;
         },
-        [call](const SingleRecordAnswer& answer) {
+        [call](const authority::SingleRecordAnswer& answer) {
             if (const auto directory = call->directory.lock()) directory->decided(*call, answer);
         });
 }
 
 /// Runs on the record, at the store's time, under the policy in force at that time (R7).
-void Directory::Impl::decide(RecordTransaction& desk, const Call& call) const {
-    if (const auto* token = std::get_if<Token>(&call.terms)) return leave_service(desk, *token);
+void Directory::Impl::decide(authority::RecordTransaction& desk, const Call& call) const {
+    if (const auto* token = std::get_if<lease::Token>(&call.terms)) return leave_service(desk, *token);
     if (call.from && address_bans.covers(*call.from)) {
         desk.answer().refused = Code::banned;
         desk.answer().retry_in = limits::stand_by;
@@ -205,8 +201,8 @@ void Directory::Impl::note_applicant(const Call& call) {
                        authority.now());
 }
 
-void Directory::Impl::decided(Call& call, const SingleRecordAnswer& answer) {
-    const discovery::Update& update = call.update;
+void Directory::Impl::decided(Call& call, const authority::SingleRecordAnswer& answer) {
+    const Update& update = call.update;
     if (update.action == Action::enter) {
         --entering_all;
         const auto coming = entering.find(call.caller.connection);
@@ -235,4 +231,4 @@ void Directory::Impl::decided(Call& call, const SingleRecordAnswer& answer) {
     settle();
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

@@ -5,7 +5,7 @@
 #include "base/assert.h"
 #include "discovery/identity/identity.h"
 
-namespace holdfast {
+namespace holdfast::discovery::identity {
 namespace {
 
 struct FreeNumber {
@@ -87,4 +87,4 @@ bool is_public_key_point(std::string_view bytes) {
     return !BN_is_zero(eighth.get());
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::discovery::identity

@@ -26,7 +26,7 @@
 #include "base/random.h"
 #include "base/result.h"
 
-namespace holdfast {
+namespace holdfast::discovery::identity {
 namespace {
 
 struct FreeKey {
@@ -307,4 +307,4 @@ Result<FoundIdentity> load_or_make_identity(const std::string& file) {
     return FoundIdentity{std::move(*of_another)};
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::discovery::identity

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace holdfast {
+namespace holdfast::discovery::identity {
 
 inline constexpr std::size_t public_key_bytes = 32;
 inline constexpr std::size_t signature_bytes = 64;
@@ -95,4 +95,4 @@ class Verifiers {
 
 inline constexpr std::string_view update_purpose = "holdfast lease update v1\n";
 
-}  // namespace holdfast
+}  // namespace holdfast::discovery::identity

@@ -7,17 +7,15 @@
 #include "discovery/directory/service_limits.h"
 #include "lease/skew_margin.h"
 
-namespace holdfast::discovery {
+namespace holdfast::discovery::publisher {
 namespace {
-
-namespace limits = core::limits;
 
 constexpr HolderInstant never = HolderInstant::max();
 /// Spreads the renewals of services that registered together, as a share of the interval.
 constexpr double renewal_jitter = 0.1;
 
 PublisherEventKind kind_of(const std::string& code) {
-    return code_in(code) == core::Code::superseded ? PublisherEventKind::superseded : PublisherEventKind::standing_by;
+    return code_in(code) == Code::superseded ? PublisherEventKind::superseded : PublisherEventKind::standing_by;
 }
 
 std::string because(const UpdateResponse& response) {
@@ -25,26 +23,26 @@ std::string because(const UpdateResponse& response) {
 }
 
 Result<void> check_alpn(const std::vector<std::string>& alpn) {
-    if (alpn.size() > limits::alpn_names)
-        return Error{"invalid_alpn", fmt::format("there are more than {} protocols", limits::alpn_names)};
+    if (alpn.size() > directory::limits::alpn_names)
+        return Error{"invalid_alpn", fmt::format("there are more than {} protocols", directory::limits::alpn_names)};
     for (const std::string& protocol : alpn)
-        if (protocol.empty() || protocol.size() > limits::alpn_name_bytes)
+        if (protocol.empty() || protocol.size() > directory::limits::alpn_name_bytes)
             return Error{"invalid_alpn", "the name of a protocol has 1 to 255 bytes"};
     return {};
 }
 
 Result<void> check_metadata(const std::vector<std::pair<std::string, std::string>>& metadata) {
-    if (metadata.size() > limits::service_metadata_pairs)
-        return Error{"invalid_metadata",
-                     fmt::format("there are more than {} pairs of metadata", limits::service_metadata_pairs)};
+    if (metadata.size() > directory::limits::service_metadata_pairs)
+        return Error{"invalid_metadata", fmt::format("there are more than {} pairs of metadata",
+                                                     directory::limits::service_metadata_pairs)};
     std::size_t bytes = 0;
     for (const auto& [key, value] : metadata) {
-        if (key.empty() || key.size() > limits::service_metadata_key_bytes)
+        if (key.empty() || key.size() > directory::limits::service_metadata_key_bytes)
             return Error{"invalid_metadata", "a key has 1 to 128 bytes"};
         if (!is_utf8(key) || !is_utf8(value)) return Error{"invalid_metadata", fmt::format("'{}' is not UTF-8", key)};
         bytes += key.size() + value.size();
     }
-    if (bytes > limits::service_metadata_bytes)
+    if (bytes > directory::limits::service_metadata_bytes)
         return Error{"invalid_metadata", "metadata has at most 4096 bytes together"};
     return {};
 }
@@ -52,9 +50,10 @@ Result<void> check_metadata(const std::vector<std::pair<std::string, std::string
 }  // namespace
 
 Result<void> check(const Advertisement& what) {
-    if (what.name.size() > limits::service_name_bytes || !is_utf8(what.name) || has_control_characters(what.name))
+    if (what.name.size() > directory::limits::service_name_bytes || !is_utf8(what.name) ||
+        has_control_characters(what.name))
         return Error{"invalid_name", "a name is text of at most 255 bytes, without control characters"};
-    if (what.address.size() > limits::service_address_bytes)
+    if (what.address.size() > directory::limits::service_address_bytes)
         return Error{"invalid_argument", "the address is too long"};
     if (what.ttl < Duration{0} || what.ttl > 24h) return Error{"ttl_too_long", "a TTL is at most a day"};
     if (auto alpn = check_alpn(what.alpn); !alpn) return alpn;
@@ -143,7 +142,8 @@ void Advert::on_answer(const UpdateResponse& response, HolderInstant now, Random
 void Advert::granted(const UpdateResponse& response, HolderInstant sent_at, HolderInstant now, Random& random,
                      PublisherEvents& events) {
     const bool renewed = lease_ && lease_->token == response.token;
-    lease_ = Held{response.name, response.token, sent_at + response.expires_in - skew_margin(response.expires_in)};
+    lease_ =
+        Held{response.name, response.token, sent_at + response.expires_in - lease::skew_margin(response.expires_in)};
     last_token_ = response.token;
     renew_every_ = std::max<Duration>(response.renew_in, 100ms);
     const double share = 1 - renewal_jitter * random.unit();
@@ -179,7 +179,7 @@ void Advert::refused(const UpdateResponse& response, HolderInstant now, Random& 
                 retry(soon, wait, now, random);
             return;
         case Remedy::stand_by:
-            if (code_in(response.code) == core::Code::superseded) returning_ = true;
+            if (code_in(response.code) == Code::superseded) returning_ = true;
             lose(because(response), response.code, events);
             return tell(kind_of(response.code), response, retry(as_stand_by, wait, now, random), events);
         case Remedy::ask_soon:
@@ -295,4 +295,4 @@ HolderInstant Advert::next_due() const {
     return next;
 }
 
-}  // namespace holdfast::discovery
+}  // namespace holdfast::discovery::publisher

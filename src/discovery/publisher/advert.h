@@ -9,7 +9,7 @@
 #include "discovery/protocol.h"
 #include "discovery/publisher/remedy.h"
 
-namespace holdfast::discovery {
+namespace holdfast::discovery::publisher {
 
 /// A service to advertise.
 struct Advertisement {
@@ -134,4 +134,4 @@ class Advert {
     std::string refused_as_;  ///< the name in the relay's last refusal
 };
 
-}  // namespace holdfast::discovery
+}  // namespace holdfast::discovery::publisher

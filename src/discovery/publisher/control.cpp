@@ -4,7 +4,7 @@
 
 #include "codec/frame.h"
 
-namespace holdfast::discovery {
+namespace holdfast::discovery::publisher {
 
 using boost::system::error_code;
 
@@ -21,7 +21,7 @@ void Control::close() {
 }
 
 void Control::read() {
-    input_.resize(frame_header_bytes + max_frame_bytes);
+    input_.resize(codec::frame_header_bytes + max_frame_bytes);
     socket_.async_read_some(boost::asio::buffer(input_.data() + have_, input_.size() - have_),
                             [self = shared_from_this()](error_code error, std::size_t bytes) {
                                 if (error) return self->failed(error.message());
@@ -34,7 +34,7 @@ void Control::on_read(std::size_t bytes) {
     std::string_view rest(input_.data(), have_);
     while (!closed_) {
         const std::string_view frame = rest;
-        const auto body = take_frame(rest, max_frame_bytes);
+        const auto body = codec::take_frame(rest, max_frame_bytes);
         if (!body) return failed(not_a_relay(frame));
         if (!*body) break;
         const auto message = decode(**body);
@@ -63,4 +63,4 @@ void Control::failed(const std::string& why) {
     listener_.on_closed(why);
 }
 
-}  // namespace holdfast::discovery
+}  // namespace holdfast::discovery::publisher

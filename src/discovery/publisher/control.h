@@ -6,7 +6,7 @@
 
 #include "discovery/publisher/dial.h"
 
-namespace holdfast::discovery {
+namespace holdfast::discovery::publisher {
 
 /// A publisher's control connection, with messages in both directions. After close(), the listener is not called.
 class Control : public std::enable_shared_from_this<Control> {
@@ -37,4 +37,4 @@ class Control : public std::enable_shared_from_this<Control> {
     bool closed_ = false;
 };
 
-}  // namespace holdfast::discovery
+}  // namespace holdfast::discovery::publisher

@@ -15,7 +15,7 @@
 #include "codec/frame.h"
 #include "discovery/publisher/host_port.h"
 
-namespace holdfast::discovery {
+namespace holdfast::discovery::publisher {
 namespace {
 
 using boost::asio::ip::tcp;
@@ -40,7 +40,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
  public:
     using Done = std::function<void(Result<Socket>)>;
 
-    Attempt(boost::asio::io_context& loop, ServerAddress address, Done done)
+    Attempt(boost::asio::io_context& loop, client::ServerAddress address, Done done)
         : address_(std::move(address)), resolver_(loop), socket_(loop), timer_(loop), done_(std::move(done)) {}
 
     void start(Duration timeout) {
@@ -79,7 +79,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
         done(Error{"unreachable", fmt::format("cannot connect to {}: {}", address_.authority(), why)});
     }
 
-    const ServerAddress address_;
+    const client::ServerAddress address_;
     tcp::resolver resolver_;
     Socket socket_;
     boost::asio::steady_timer timer_;
@@ -110,7 +110,7 @@ class Opening : public std::enable_shared_from_this<Opening> {
 
  private:
     void read_length() {
-        read(frame_header_bytes, [this] { read_body(); });
+        read(codec::frame_header_bytes, [this] { read_body(); });
     }
 
     void read_body() {
@@ -167,7 +167,7 @@ struct Search {
     int detours = 0;
 };
 
-void ask(const ServerAddress& relay, const std::shared_ptr<Search>& search) {
+void ask(const client::ServerAddress& relay, const std::shared_ptr<Search>& search) {
     dial_stream(search->loop, relay, StreamRequest{.name = search->name}, search->timeout,
                 [search](StreamResult result) {
                     const auto* failed = std::get_if<StreamFailed>(&result);
@@ -191,23 +191,23 @@ Result<int> taken_out(Socket& socket) {
 
 }  // namespace
 
-void dial(boost::asio::io_context& loop, const ServerAddress& address, Duration timeout,
+void dial(boost::asio::io_context& loop, const client::ServerAddress& address, Duration timeout,
           std::function<void(Result<Socket>)> done) {
     std::make_shared<Attempt>(loop, address, std::move(done))->start(timeout);
 }
 
-void dial_stream(boost::asio::io_context& loop, const ServerAddress& relay, const Message& first, Duration timeout,
-                 std::function<void(StreamResult)> done) {
+void dial_stream(boost::asio::io_context& loop, const client::ServerAddress& relay, const Message& first,
+                 Duration timeout, std::function<void(StreamResult)> done) {
     dial(loop, relay, timeout, [first, timeout, done = std::move(done)](Result<Socket> socket) {
         if (!socket) return done(StreamFailed{.code = socket.error().code, .message = socket.error().message});
         std::make_shared<Opening>(std::move(*socket), first, done)->start(timeout);
     });
 }
 
-void dial_service(boost::asio::io_context& loop, std::vector<ServerAddress> relays, const std::string& name,
+void dial_service(boost::asio::io_context& loop, std::vector<client::ServerAddress> relays, const std::string& name,
                   Duration timeout, std::function<void(StreamResult)> done,
-                  std::function<void(const ServerAddress&)> on_away) {
-    const ServerAddress first = relays.front();
+                  std::function<void(const client::ServerAddress&)> on_away) {
+    const client::ServerAddress first = relays.front();
     relays.erase(relays.begin());
     if (relays.empty()) return ask(first, std::make_shared<Search>(Search{loop, name, timeout, std::move(done)}));
     const auto try_next = [&loop, first, relays = std::move(relays), name, timeout, done = std::move(done),
@@ -222,7 +222,7 @@ void dial_service(boost::asio::io_context& loop, std::vector<ServerAddress> rela
     ask(first, std::make_shared<Search>(Search{loop, name, std::min(timeout, max_silence), try_next}));
 }
 
-Result<int> open_service(const std::vector<ServerAddress>& relays, const std::string& name, Duration timeout,
+Result<int> open_service(const std::vector<client::ServerAddress>& relays, const std::string& name, Duration timeout,
                          const std::stop_token& stop) {
     if (name.empty() || name.size() > 255) return Error{"invalid_name", "a name has 1 to 255 bytes"};
     Result<int> opened = Error{"unreachable", "the relay did not answer"};
@@ -256,4 +256,4 @@ std::string not_a_relay(std::string_view first_bytes) {
     return "what answers is not a relay";
 }
 
-}  // namespace holdfast::discovery
+}  // namespace holdfast::discovery::publisher

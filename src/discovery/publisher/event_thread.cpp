@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-namespace holdfast::discovery {
+namespace holdfast::discovery::publisher {
 namespace {
 
 constexpr std::chrono::seconds max_farewell{2};
@@ -82,4 +82,4 @@ void EventThread::put(ServiceEvent event) {
     queue_->changed.notify_one();
 }
 
-}  // namespace holdfast::discovery
+}  // namespace holdfast::discovery::publisher

@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-namespace holdfast::discovery {
+namespace holdfast::discovery::publisher {
 
 /// Delivers events to the program in order, on its own thread, so that a slow callback delays no renewal. At most
 /// max_waiting events are queued. Beyond that the oldest is dropped, and an event `events_dropped` reports how many
@@ -29,4 +29,4 @@ class EventThread {
     std::shared_ptr<Queue> queue_;
 };
 
-}  // namespace holdfast::discovery
+}  // namespace holdfast::discovery::publisher

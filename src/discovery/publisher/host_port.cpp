@@ -4,9 +4,9 @@
 
 #include "base/text.h"
 
-namespace holdfast::discovery {
+namespace holdfast::discovery::publisher {
 
-Result<ServerAddress> parse_host_port(std::string_view text, std::optional<std::uint16_t> default_port) {
+Result<client::ServerAddress> parse_host_port(std::string_view text, std::optional<std::uint16_t> default_port) {
     const Error malformed{"invalid_argument", fmt::format("'{}' is not HOST:PORT", text)};
     std::string_view host = text;
     std::uint64_t port = default_port.value_or(0);
@@ -25,12 +25,12 @@ Result<ServerAddress> parse_host_port(std::string_view text, std::optional<std::
     if (host.empty() || host.size() > 255 || host.find(' ') != std::string_view::npos || has_control_characters(host))
         return malformed;
     if (port == 0 || port > 65535) return malformed;
-    return ServerAddress{std::string(host), static_cast<std::uint16_t>(port)};
+    return client::ServerAddress{std::string(host), static_cast<std::uint16_t>(port)};
 }
 
-Result<std::vector<ServerAddress>> parse_relays(std::string_view text) {
-    std::vector<ServerAddress> relays;
-    for (const std::string& one : split_servers(text)) {
+Result<std::vector<client::ServerAddress>> parse_relays(std::string_view text) {
+    std::vector<client::ServerAddress> relays;
+    for (const std::string& one : client::split_servers(text)) {
         auto relay = parse_host_port(one, relay_port);
         if (!relay) return relay.error();
         relays.push_back(std::move(*relay));
@@ -39,4 +39,4 @@ Result<std::vector<ServerAddress>> parse_relays(std::string_view text) {
     return relays;
 }
 
-}  // namespace holdfast::discovery
+}  // namespace holdfast::discovery::publisher

@@ -25,7 +25,7 @@ std::string relay_of(const std::string& given) {
     return variable != nullptr && *variable != '\0' ? variable : "127.0.0.1";
 }
 
-ServiceEvent told(const discovery::PublisherEvent& event) {
+ServiceEvent told(const discovery::publisher::PublisherEvent& event) {
     return {.event = to_string(event.what),
             .service = event.service,
             .code = event.code,
@@ -53,14 +53,15 @@ class WithoutSignals {
 }  // namespace
 
 struct Publisher::Core {
-    Core(Identity its_identity, std::vector<ServerAddress> relays, discovery::Served service, AdvertiseOptions given)
+    Core(discovery::identity::Identity its_identity, std::vector<client::ServerAddress> relays,
+         discovery::publisher::Served service, AdvertiseOptions given)
         : identity(std::move(its_identity)),
           events(std::move(given.on_event)),
           loop({.identity = identity,
                 .relays = std::move(relays),
                 .services = {std::move(service)},
                 .max_streams = given.streams_max,
-                .on_event = [this](const discovery::PublisherEvent& event) { events.put(told(event)); }}) {
+                .on_event = [this](const discovery::publisher::PublisherEvent& event) { events.put(told(event)); }}) {
         thread = std::thread([this] { loop.run(); });
     }
 
@@ -69,26 +70,28 @@ struct Publisher::Core {
         thread.join();
     }
 
-    const Identity identity;
-    discovery::EventThread events;
-    discovery::PublisherLoop loop;
+    const discovery::identity::Identity identity;
+    discovery::publisher::EventThread events;
+    discovery::publisher::PublisherLoop loop;
     std::thread thread;
-    const std::uint32_t born = forks();
+    const std::uint32_t born = client::forks();
 };
 
 Published Publisher::advertise(AdvertiseOptions options) {
-    const auto relays = discovery::parse_relays(relay_of(options.relay));
+    const auto relays = discovery::publisher::parse_relays(relay_of(options.relay));
     if (!relays) return refused(relays.error());
-    const auto target = discovery::parse_host_port(options.target);
+    const auto target = discovery::publisher::parse_host_port(options.target);
     if (!target) return refused(target.error());
-    const discovery::Advertisement what{options.name, options.ttl, options.address, options.alpn, options.metadata};
+    const discovery::publisher::Advertisement what{options.name, options.ttl, options.address, options.alpn,
+                                                   options.metadata};
     if (const auto checked = check(what); !checked) return refused(checked.error());
-    auto identity = load_or_make_identity(options.identity.empty() ? default_identity_file() : options.identity);
+    auto identity = discovery::identity::load_or_make_identity(
+        options.identity.empty() ? discovery::identity::default_identity_file() : options.identity);
     if (!identity) return refused(identity.error());
     try {
         const WithoutSignals here;
         return Publisher{std::make_unique<Core>(std::move(identity->identity), *relays,
-                                                discovery::Served{what, *target}, std::move(options))};
+                                                discovery::publisher::Served{what, *target}, std::move(options))};
     } catch (const std::system_error& error) {  // no fd or thread left
         return Failure{.outcome = Outcome::unreachable, .code = "unreachable", .message = error.what()};
     }
@@ -106,14 +109,14 @@ Publisher& Publisher::operator=(Publisher&& other) noexcept {
 
 /// A forked child has no thread to end, and the advertisement belongs to the parent.
 Publisher::~Publisher() {
-    if (core_ && core_->born == forks())
+    if (core_ && core_->born == client::forks())
         core_->stop();
     else
         (void)core_.release();
 }
 
 bool Publisher::held() const noexcept {
-    return core_ && core_->born == forks() && core_->loop.held(0);
+    return core_ && core_->born == client::forks() && core_->loop.held(0);
 }
 
 std::string Publisher::name() const {
@@ -135,9 +138,9 @@ std::size_t Publisher::streams() const {
 
 ServiceConnection connect_service(const std::string& relay, const std::string& name, std::chrono::milliseconds timeout,
                                   const std::stop_token& stop) {
-    const auto relays = discovery::parse_relays(relay_of(relay));
+    const auto relays = discovery::publisher::parse_relays(relay_of(relay));
     if (!relays) return {.failure = refused(relays.error())};
-    const auto opened = discovery::open_service(*relays, name, timeout, stop);
+    const auto opened = discovery::publisher::open_service(*relays, name, timeout, stop);
     if (opened) return {.fd = *opened};
     ServiceConnection none{.failure = refused(opened.error())};
     if (none.failure.code == "unreachable") none.failure.outcome = Outcome::unreachable;

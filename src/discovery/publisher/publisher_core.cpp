@@ -6,7 +6,7 @@
 #include "base/assert.h"
 #include "base/text.h"
 
-namespace holdfast::discovery {
+namespace holdfast::discovery::publisher {
 namespace {
 
 constexpr Duration connect_timeout = 10s;
@@ -132,7 +132,7 @@ void PublisherCore::ask(Advert& advert, HolderInstant now) {
     update.time_ms = relay_time_ms(now);
     update.nonce = random_.next();
     SignedUpdate message{.request = encode(update), .public_key = identity_.public_key(), .number = last_number_};
-    message.signature = identity_.sign(update_purpose, message.request);
+    message.signature = identity_.sign(identity::update_purpose, message.request);
     effects_.emplace_back(Send{std::move(message)});
 }
 
@@ -185,4 +185,4 @@ bool PublisherCore::gave_up() const {
     return std::ranges::all_of(adverts_, [](const Advert& advert) { return advert.gave_up(); });
 }
 
-}  // namespace holdfast::discovery
+}  // namespace holdfast::discovery::publisher

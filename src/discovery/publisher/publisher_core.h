@@ -6,7 +6,7 @@
 #include "discovery/identity/identity.h"
 #include "discovery/publisher/advert.h"
 
-namespace holdfast::discovery {
+namespace holdfast::discovery::publisher {
 
 // Effects that the core requests, to be carried out in order.
 
@@ -32,7 +32,7 @@ using Effect = std::variant<Connect, Disconnect, Send, Serve, PublisherEvent>;
 class PublisherCore {
  public:
     struct Settings {
-        const Identity& identity;
+        const identity::Identity& identity;
         std::vector<Advertisement> services;
         std::uint64_t seed = 0;  ///< for jitter and nonces: from the operating system, except in tests
         /// The number of relays. One is used at a time; the next one when it is lost or does not answer.
@@ -76,7 +76,7 @@ class PublisherCore {
     void ask(Advert& advert, HolderInstant now);
     std::int64_t relay_time_ms(HolderInstant now) const;
 
-    const Identity& identity_;
+    const identity::Identity& identity_;
     std::vector<Advert> adverts_;
     Random random_;
     std::vector<Effect> effects_;
@@ -97,4 +97,4 @@ class PublisherCore {
     HolderInstant stop_until_{};
 };
 
-}  // namespace holdfast::discovery
+}  // namespace holdfast::discovery::publisher

@@ -11,7 +11,7 @@
 #include "discovery/publisher/publisher_core.h"
 #include "discovery/publisher/splice.h"
 
-namespace holdfast::discovery {
+namespace holdfast::discovery::publisher {
 namespace {
 
 /// The longest sleep. Bounded because the loop's timers do not count suspended time.
@@ -219,4 +219,4 @@ std::size_t PublisherLoop::streams() const {
     return impl_->streams;
 }
 
-}  // namespace holdfast::discovery
+}  // namespace holdfast::discovery::publisher

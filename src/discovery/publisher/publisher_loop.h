@@ -8,21 +8,21 @@
 #include "discovery/identity/identity.h"
 #include "discovery/publisher/advert.h"
 
-namespace holdfast::discovery {
+namespace holdfast::discovery::publisher {
 
 /// A service, and the local or nearby address that its consumers are connected to.
 struct Served {
     Advertisement what;
-    ServerAddress target;
+    client::ServerAddress target;
 };
 
 /// The shell around PublisherCore: one connection to the relay, and one data connection per stream.
 class PublisherLoop {
  public:
     struct Options {
-        const Identity& identity;
-        std::vector<ServerAddress> relays;  ///< at least one; the next is used when one is lost
-        std::vector<Served> services;       ///< each validated by check()
+        const identity::Identity& identity;
+        std::vector<client::ServerAddress> relays;  ///< at least one; the next is used when one is lost
+        std::vector<Served> services;               ///< each validated by check()
         std::size_t max_streams = 1000;
         std::function<void(const PublisherEvent&)> on_event;  ///< called on the thread of run()
         Duration streams_grace = 2s;  ///< how long streams may last after a stop before they are reset
@@ -49,4 +49,4 @@ class PublisherLoop {
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast::discovery
+}  // namespace holdfast::discovery::publisher

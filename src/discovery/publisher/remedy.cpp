@@ -1,8 +1,6 @@
 #include "discovery/publisher/remedy.h"
 
-namespace holdfast::discovery {
-
-using core::Code;
+namespace holdfast::discovery::publisher {
 
 Remedy remedy_for(std::string_view name) {
     const auto code = code_in(name);
@@ -43,4 +41,4 @@ Remedy remedy_for(std::string_view name) {
     }
 }
 
-}  // namespace holdfast::discovery
+}  // namespace holdfast::discovery::publisher

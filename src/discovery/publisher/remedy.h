@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "base/time.h"
 
-namespace holdfast::discovery {
+namespace holdfast::discovery::publisher {
 
 /// A publisher's reaction to a relay's answer other than `ok` (docs/discovery.md, D3).
 enum class Remedy : std::uint8_t {
@@ -21,7 +21,6 @@ enum class Remedy : std::uint8_t {
 };
 /// Takes the code's name, as on the wire. An unknown code, as from a newer relay, is retried.
 Remedy remedy_for(std::string_view code);
-using core::code_in;
 
 /// The wait before the next retry: a random time between `least` and a bound that doubles with every failure. So ten
 /// thousand clients that failed together do not retry together.
@@ -44,4 +43,4 @@ inline constexpr Backoff as_stand_by{1s, 4s, 30s};
 /// Always well below the time after which a relay closes silent connections.
 inline constexpr Backoff slowly{3s, 10s, 60s};
 
-}  // namespace holdfast::discovery
+}  // namespace holdfast::discovery::publisher

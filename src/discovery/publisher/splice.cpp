@@ -4,7 +4,7 @@
 #include <boost/asio/write.hpp>
 #include <memory>
 
-namespace holdfast::discovery {
+namespace holdfast::discovery::publisher {
 namespace {
 
 using boost::system::error_code;
@@ -84,4 +84,4 @@ void splice(Socket one, Socket other, std::function<void()> done) {
     std::make_shared<Pair>(std::move(one), std::move(other), std::move(done))->start();
 }
 
-}  // namespace holdfast::discovery
+}  // namespace holdfast::discovery::publisher

@@ -4,7 +4,7 @@
 
 #include "discovery/publisher/dial.h"
 
-namespace holdfast::discovery {
+namespace holdfast::discovery::publisher {
 
 /// The maximum buffered per direction of a stream.
 inline constexpr std::size_t splice_buffer_bytes = 32 * 1024;
@@ -15,4 +15,4 @@ inline constexpr std::size_t splice_buffer_bytes = 32 * 1024;
 /// no callback.
 void splice(Socket one, Socket other, std::function<void()> done);
 
-}  // namespace holdfast::discovery
+}  // namespace holdfast::discovery::publisher

@@ -10,11 +10,9 @@
 #include "discovery/relay/session_table.h"
 #include "net/listener.h"
 
-namespace holdfast {
+namespace holdfast::discovery::relay {
 
 using boost::asio::ip::tcp;
-using relay::RelaySession;
-using relay::SessionTable;
 using Clock = std::chrono::steady_clock;
 using Role = RelaySession::Role;
 
@@ -32,8 +30,8 @@ constexpr Duration sweep_every = 500ms;
 }  // namespace
 
 struct RelayDoor::Impl : std::enable_shared_from_this<Impl> {
-    Impl(boost::asio::io_context& loop_given, core::Directory& directory_given, prometheus::Registry& registry,
-         RelayDoorOptions options_given, DoorTurn turn_given)
+    Impl(boost::asio::io_context& loop_given, directory::Directory& directory_given, prometheus::Registry& registry,
+         RelayDoorOptions options_given, net::DoorTurn turn_given)
         : loop(loop_given),
           directory(directory_given),
           options(std::move(options_given)),
@@ -41,8 +39,8 @@ struct RelayDoor::Impl : std::enable_shared_from_this<Impl> {
           poller(loop),
           pump([this](std::vector<std::uint64_t> ids) { on_streams_ended(std::move(ids)); }),
           sessions({options.stranger_timeout, options.publisher_timeout, linger_for}, [this] { turn_soon(); }),
-          protocol(std::make_shared<relay::RelayProtocol>(
-              directory, relay::RelayProtocol::Limits{options.max_publishers, options.streams}, sessions, pump)),
+          protocol(std::make_shared<RelayProtocol>(
+              directory, RelayProtocol::Limits{options.max_publishers, options.streams}, sessions, pump)),
           metrics(registry),
           listener(loop, [this](tcp::socket socket) { admit(std::move(socket)); }),
           sweep_timer(loop),
@@ -71,15 +69,15 @@ struct RelayDoor::Impl : std::enable_shared_from_this<Impl> {
     void shut();
 
     boost::asio::io_context& loop;
-    core::Directory& directory;
+    directory::Directory& directory;
     const RelayDoorOptions options;
-    const DoorTurn turn;
-    Poller poller;
-    relay::StreamPump pump;
+    const net::DoorTurn turn;
+    net::Poller poller;
+    StreamPump pump;
     SessionTable sessions;
-    std::shared_ptr<relay::RelayProtocol> protocol;
-    relay::RelayMetrics metrics;
-    Listener listener;
+    std::shared_ptr<RelayProtocol> protocol;
+    RelayMetrics metrics;
+    net::Listener listener;
     boost::asio::steady_timer sweep_timer, stop_timer;
     std::string buffer;
 
@@ -95,21 +93,21 @@ Result<std::string> RelayDoor::Impl::listen() {
     if (auto started = pump.start(); !started) return started.error();
     const auto bound = listener.listen(options.address);
     if (!bound) return bound.error();
-    directory.relay_address(options.told.empty() ? text_of(*bound) : options.told);
+    directory.relay_address(options.told.empty() ? net::text_of(*bound) : options.told);
     poller.start([this] { take_turn(); });
     sweep();
-    return text_of(*bound);
+    return net::text_of(*bound);
 }
 
 // ---- connections ----
 
 void RelayDoor::Impl::admit(tcp::socket socket) {
     boost::system::error_code error;
-    const tcp::endpoint peer = plain_endpoint(socket.remote_endpoint(error));
-    if (leaves_fewer_files(socket.native_handle(), files_left_by_others)) return;
-    const int bare = error ? -1 : take_out(socket);
+    const tcp::endpoint peer = net::plain_endpoint(socket.remote_endpoint(error));
+    if (net::leaves_fewer_files(socket.native_handle(), net::files_left_by_others)) return;
+    const int bare = error ? -1 : net::take_out(socket);
     if (bare < 0) return;
-    auto made = std::make_unique<RelaySession>(bare, ++last_id, text_of(peer), poller);
+    auto made = std::make_unique<RelaySession>(bare, ++last_id, net::text_of(peer), poller);
     if (!poller.add(bare, made.get())) return;
     RelaySession& session = sessions.add(std::move(made));
     if (sessions.strangers() > options.max_strangers) depart(sessions.oldest_stranger());
@@ -138,12 +136,12 @@ void RelayDoor::Impl::take_turn() {
     in_turn = true;
     updates_left = updates_per_turn;
     const auto ready = poller.ready();
-    for (const Poller::Ready& one : ready)
+    for (const net::Poller::Ready& one : ready)
         if (one.input) static_cast<RelaySession*>(one.who)->receive(buffer, one.broken);
     turn.begins();  // after the last byte was received, so that no grant is dated before its request (T3)
     protocol->now = Clock::now();
     handle_line();
-    for (const Poller::Ready& one : ready)
+    for (const net::Poller::Ready& one : ready)
         handle(*static_cast<RelaySession*>(one.who));
     handle_woken();
     close_departed();
@@ -305,8 +303,8 @@ void RelayDoor::Impl::shut() {
     pump.stop();
 }
 
-RelayDoor::RelayDoor(boost::asio::io_context& loop, core::Directory& directory, prometheus::Registry& metrics,
-                     RelayDoorOptions options, DoorTurn turn)
+RelayDoor::RelayDoor(boost::asio::io_context& loop, directory::Directory& directory, prometheus::Registry& metrics,
+                     RelayDoorOptions options, net::DoorTurn turn)
     : impl_(std::make_shared<Impl>(loop, directory, metrics, std::move(options), std::move(turn))) {}
 
 RelayDoor::~RelayDoor() {
@@ -317,11 +315,11 @@ Result<std::string> RelayDoor::listen() {
     return impl_->listen();
 }
 
-void RelayDoor::withdraw(const core::Withdrawal& withdrawal) {
+void RelayDoor::withdraw(const directory::Withdrawal& withdrawal) {
     impl_->protocol->withdraw(withdrawal);
 }
 
-void RelayDoor::may_retry(const core::RetryNotice& notice) {
+void RelayDoor::may_retry(const directory::RetryNotice& notice) {
     impl_->protocol->may_retry(notice);
 }
 
@@ -333,4 +331,4 @@ RelayDoor::Counts RelayDoor::counts() const {
     return impl_->counts();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::discovery::relay

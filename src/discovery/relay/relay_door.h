@@ -17,7 +17,7 @@ namespace prometheus {
 class Registry;
 }
 
-namespace holdfast {
+namespace holdfast::discovery::relay {
 
 struct RelayDoorOptions {
     std::string address = "127.0.0.1:7403";  ///< HOST:PORT; port 0 for a free one
@@ -26,7 +26,7 @@ struct RelayDoorOptions {
     std::size_t max_strangers = 4096;  ///< beyond that, the oldest is closed
     Duration stranger_timeout = 10s;
     Duration publisher_timeout = 90s;
-    relay::StreamLimits streams{};
+    StreamLimits streams{};
     /// The reason why no requests can be served yet; null once they can. Until then every connection is refused.
     std::function<const Error*()> not_yet = [] { return nullptr; };
 };
@@ -40,8 +40,8 @@ struct RelayDoorOptions {
 /// separate thread (stream_pump.h); they outlive the control connection of their publisher.
 class RelayDoor {
  public:
-    RelayDoor(boost::asio::io_context& loop, core::Directory& directory, prometheus::Registry& metrics,
-              RelayDoorOptions options, DoorTurn turn);
+    RelayDoor(boost::asio::io_context& loop, directory::Directory& directory, prometheus::Registry& metrics,
+              RelayDoorOptions options, net::DoorTurn turn);
     ~RelayDoor();
 
     /// Starts to listen and gives the directory the address. Returns the bound address as HOST:PORT, or error
@@ -49,9 +49,9 @@ class RelayDoor {
     Result<std::string> listen();
 
     /// Notifies a connected publisher that a lease of its connection is gone.
-    void withdraw(const core::Withdrawal& withdrawal);
+    void withdraw(const directory::Withdrawal& withdrawal);
     /// Notifies a connected publisher that a refused request may now succeed.
-    void may_retry(const core::RetryNotice& notice);
+    void may_retry(const directory::RetryNotice& notice);
 
     /// Stops accepting, gives streams a bounded time to end, resets the rest, then calls done.
     void stop(std::function<void()> done);
@@ -59,8 +59,8 @@ class RelayDoor {
     struct Counts {
         std::size_t strangers = 0;
         std::size_t publishers = 0;
-        relay::StreamTable::Counts streams{};
-        relay::StreamTable::Carried carried{};
+        StreamTable::Counts streams{};
+        StreamTable::Carried carried{};
     };
     Counts counts() const;
 
@@ -69,4 +69,4 @@ class RelayDoor {
     std::shared_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::discovery::relay

@@ -5,7 +5,7 @@
 #include <prometheus/gauge.h>
 #include <prometheus/registry.h>
 
-namespace holdfast::relay {
+namespace holdfast::discovery::relay {
 namespace {
 
 prometheus::Gauge& gauge(prometheus::Registry& registry, const char* name, const char* help) {
@@ -103,4 +103,4 @@ void RelayMetrics::tell_services(const StreamTable& book) {
     });
 }
 
-}  // namespace holdfast::relay
+}  // namespace holdfast::discovery::relay

@@ -4,7 +4,7 @@
 
 #include "discovery/relay/relay_door.h"
 
-namespace holdfast::relay {
+namespace holdfast::discovery::relay {
 
 /// The relay's part of GET /metrics, updated periodically: totals, and the traffic of up to max_services services that
 /// have streams or had some in the last minute.
@@ -24,4 +24,4 @@ class RelayMetrics {
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast::relay
+}  // namespace holdfast::discovery::relay

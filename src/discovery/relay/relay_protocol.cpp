@@ -3,14 +3,14 @@
 #include "base/code.h"
 #include "base/random.h"
 
-namespace holdfast::relay {
+namespace holdfast::discovery::relay {
 namespace {
 
 using Role = RelaySession::Role;
 
 std::string new_ticket() {
     std::string ticket;
-    while (ticket.size() < discovery::ticket_bytes) {
+    while (ticket.size() < ticket_bytes) {
         const std::uint64_t random = random_seed();
         ticket.append(reinterpret_cast<const char*>(&random), sizeof random);
     }
@@ -18,13 +18,11 @@ std::string new_ticket() {
 }
 
 /// The messages that a connection may send, by its role.
-bool is_expected(Role role, const discovery::Message& message) {
+bool is_expected(Role role, const Message& message) {
     if (role == Role::publisher)
-        return std::holds_alternative<discovery::SignedUpdate>(message) ||
-               std::holds_alternative<discovery::StreamRefused>(message);
-    return std::holds_alternative<discovery::PublisherHello>(message) ||
-           std::holds_alternative<discovery::StreamRequest>(message) ||
-           std::holds_alternative<discovery::StreamAccept>(message);
+        return std::holds_alternative<SignedUpdate>(message) || std::holds_alternative<StreamRefused>(message);
+    return std::holds_alternative<PublisherHello>(message) || std::holds_alternative<StreamRequest>(message) ||
+           std::holds_alternative<StreamAccept>(message);
 }
 
 constexpr std::size_t max_words_bytes = 32 * 1024;
@@ -34,26 +32,26 @@ constexpr std::string_view no_version = "the message names no version of the pro
 
 }  // namespace
 
-bool RelayProtocol::handle(RelaySession& session, discovery::Message message) {
+bool RelayProtocol::handle(RelaySession& session, Message message) {
     if (!is_expected(session.role, message)) {
         fail(session, "malformed", "this message is not expected here");
         return false;
     }
-    if (auto* update = std::get_if<discovery::SignedUpdate>(&message)) {
+    if (auto* update = std::get_if<SignedUpdate>(&message)) {
         on(session, *update);
         return true;
     }
-    if (auto* refused = std::get_if<discovery::StreamRefused>(&message)) on(session, *refused);
-    if (auto* hello = std::get_if<discovery::PublisherHello>(&message)) on(session, *hello);
-    if (auto* request = std::get_if<discovery::StreamRequest>(&message)) on(session, std::move(*request));
-    if (auto* accept = std::get_if<discovery::StreamAccept>(&message)) on(session, *accept);
+    if (auto* refused = std::get_if<StreamRefused>(&message)) on(session, *refused);
+    if (auto* hello = std::get_if<PublisherHello>(&message)) on(session, *hello);
+    if (auto* request = std::get_if<StreamRequest>(&message)) on(session, std::move(*request));
+    if (auto* accept = std::get_if<StreamAccept>(&message)) on(session, *accept);
     return false;
 }
 
 void RelayProtocol::fail(RelaySession& session, std::string_view code, std::string_view message,
                          std::string_view relay) {
     forget(session);
-    session.append(discovery::StreamFailed{std::string(code), std::string(message), std::string(relay)});
+    session.append(StreamFailed{std::string(code), std::string(message), std::string(relay)});
     sessions_.list(session, Role::leaving);
     sessions_.wake(session);
 }
@@ -64,28 +62,28 @@ void RelayProtocol::fail_consumer(std::uint64_t consumer, std::string_view code,
 
 // ---- publishers ----
 
-void RelayProtocol::on(RelaySession& session, const discovery::PublisherHello& hello) {
+void RelayProtocol::on(RelaySession& session, const PublisherHello& hello) {
     if (hello.version == 0) return fail(session, "malformed", no_version);
     if (stopping_) return fail(session, "stopping", "the relay is about to stop");
-    session.append(discovery::RelayHello{
-        .version = discovery::protocol_version, .relay = directory_.relay(), .time_ms = directory_.relay_time_ms()});
+    session.append(
+        RelayHello{.version = protocol_version, .relay = directory_.relay(), .time_ms = directory_.relay_time_ms()});
     session.knows_may_retry = hello.knows_may_retry;
     sessions_.list(session, Role::publisher);
     if (sessions_.publishers() > max_publishers_)
         fail(session, "too_many_publishers", "the relay has reached its limit of publishers");
 }
 
-void RelayProtocol::on(RelaySession& session, const discovery::SignedUpdate& update) {
+void RelayProtocol::on(RelaySession& session, const SignedUpdate& update) {
     sessions_.list(session, Role::publisher);
     ++session.under_way;
-    const core::Caller caller{.address = session.peer(), .connection = session.id()};
-    directory_.update(update, caller, [self = weak_from_this(), id = session.id()](discovery::UpdateResponse response) {
+    const authority::Caller caller{.address = session.peer(), .connection = session.id()};
+    directory_.update(update, caller, [self = weak_from_this(), id = session.id()](UpdateResponse response) {
         const auto protocol = self.lock();
         if (protocol) protocol->answer(id, std::move(response));
     });
 }
 
-void RelayProtocol::answer(std::uint64_t id, discovery::UpdateResponse response) {
+void RelayProtocol::answer(std::uint64_t id, UpdateResponse response) {
     RelaySession* session = sessions_.find(id);
     if (session == nullptr) return;  // the directory releases the leases it registered meanwhile
     --session->under_way;
@@ -94,24 +92,24 @@ void RelayProtocol::answer(std::uint64_t id, discovery::UpdateResponse response)
     sessions_.wake(*session);
 }
 
-void RelayProtocol::withdraw(const core::Withdrawal& withdrawal) {
+void RelayProtocol::withdraw(const directory::Withdrawal& withdrawal) {
     RelaySession* session = sessions_.find(withdrawal.connection);
     if (session == nullptr || session->role != Role::publisher) return;
     // Leaves the text out if much is unread already, since a publisher with too much unread is disconnected.
     const std::string& message = session->unsent() < max_words_bytes ? withdrawal.message : std::string();
-    session->append(discovery::Withdrawn{withdrawal.name, withdrawal.token, withdrawal.code, message});
+    session->append(Withdrawn{withdrawal.name, withdrawal.token, withdrawal.code, message});
     sessions_.wake(*session);
 }
 
-void RelayProtocol::may_retry(const core::RetryNotice& notice) {
+void RelayProtocol::may_retry(const directory::RetryNotice& notice) {
     RelaySession* session = sessions_.find(notice.connection);
     if (session == nullptr || session->role != Role::publisher || !session->knows_may_retry) return;
     if (session->unsent() > max_notices_bytes) return;  // it retries by itself later
-    session->append(discovery::MayRetry{notice.name, notice.within});
+    session->append(MayRetry{notice.name, notice.within});
     sessions_.wake(*session);
 }
 
-void RelayProtocol::on(RelaySession& session, const discovery::StreamRefused& refused) {
+void RelayProtocol::on(RelaySession& session, const StreamRefused& refused) {
     sessions_.list(session, Role::publisher);
     // An unknown offer has expired, or its consumer is gone: ignore it.
     const auto offer = book_.refuse(refused.ticket, session.id());
@@ -122,7 +120,7 @@ void RelayProtocol::on(RelaySession& session, const discovery::StreamRefused& re
 
 // ---- streams ----
 
-void RelayProtocol::on(RelaySession& session, discovery::StreamRequest request) {
+void RelayProtocol::on(RelaySession& session, StreamRequest request) {
     if (request.version == 0) return fail(session, "malformed", no_version);
     if (stopping_) return fail(session, "stopping", "the relay is about to stop");
     sessions_.list(session, Role::consumer);
@@ -131,24 +129,24 @@ void RelayProtocol::on(RelaySession& session, discovery::StreamRequest request) 
     explain(session, std::move(request.name));
 }
 
-void RelayProtocol::offer(RelaySession& consumer, const core::Directory::Served& served) {
+void RelayProtocol::offer(RelaySession& consumer, const directory::Directory::Served& served) {
     const std::string ticket = new_ticket();
     if (!book_.offer({consumer.id(), served.connection, served.name, served.identity}, ticket, now))
         return fail(consumer, "too_many_streams", "this service has reached its limit of streams; try again later");
     RelaySession& publisher = *sessions_.find(served.connection);
-    publisher.append(discovery::StreamOffer{ticket, served.name, consumer.peer()});
+    publisher.append(StreamOffer{ticket, served.name, consumer.peer()});
     sessions_.wake(publisher);
 }
 
 /// Tells the consumer why the service cannot be reached here.
 void RelayProtocol::explain(RelaySession& consumer, std::string name) {
     directory_.find(std::move(name), [self = weak_from_this(),
-                                      id = consumer.id()](core::Answer<core::ServiceEntry> found) {
+                                      id = consumer.id()](authority::Answer<directory::ServiceEntry> found) {
         const auto protocol = self.lock();
         if (!protocol) return;
         RelaySession* session = protocol->sessions_.find(id);
         if (session == nullptr) return;
-        const auto* entry = std::get_if<core::ServiceEntry>(&found);
+        const auto* entry = std::get_if<directory::ServiceEntry>(&found);
         if (entry == nullptr)
             return protocol->fail(*session, "unknown_service", "nobody advertises a service of this name");
         if (!entry->relay.empty() && entry->relay != protocol->directory_.relay_address())
@@ -159,7 +157,7 @@ void RelayProtocol::explain(RelaySession& consumer, std::string name) {
     });
 }
 
-void RelayProtocol::on(RelaySession& session, const discovery::StreamAccept& accept) {
+void RelayProtocol::on(RelaySession& session, const StreamAccept& accept) {
     if (accept.version == 0) return fail(session, "malformed", no_version);
     const auto opened = book_.redeem(accept.ticket, now);
     RelaySession* consumer = opened ? sessions_.find(opened->consumer) : nullptr;
@@ -177,7 +175,7 @@ void RelayProtocol::join(RelaySession& consumer, RelaySession& data, const Strea
         share->to_publisher += from_consumer.size();
         share->to_consumer += from_publisher.size();
     }
-    discovery::append_frame(discovery::StreamOpened{}, joined.for_consumer);
+    append_frame(StreamOpened{}, joined.for_consumer);
     joined.for_publisher = joined.for_consumer + from_consumer;
     joined.for_consumer += from_publisher;
     joined.consumer = sessions_.hand_over(consumer);
@@ -201,4 +199,4 @@ void RelayProtocol::advance(StreamTable::Time time, std::size_t most) {
         fail_consumer(consumer, "no_answer", "its publisher did not answer in time");
 }
 
-}  // namespace holdfast::relay
+}  // namespace holdfast::discovery::relay

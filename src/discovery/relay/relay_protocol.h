@@ -10,7 +10,7 @@
 #include "discovery/relay/stream_pump.h"
 #include "discovery/relay/stream_table.h"
 
-namespace holdfast::relay {
+namespace holdfast::discovery::relay {
 
 /// Implements the messages of docs/discovery.md: translates them to calls of the directory, keeps the table of streams,
 /// and joins consumers with publishers. Leaves every decision to the directory that it can make.
@@ -23,7 +23,7 @@ class RelayProtocol : public std::enable_shared_from_this<RelayProtocol> {
         std::size_t max_publishers;
         StreamLimits streams;
     };
-    RelayProtocol(core::Directory& directory, Limits limits, SessionTable& sessions, StreamPump& pump)
+    RelayProtocol(directory::Directory& directory, Limits limits, SessionTable& sessions, StreamPump& pump)
         : directory_(directory),
           max_publishers_(limits.max_publishers),
           book_(limits.streams),
@@ -31,10 +31,10 @@ class RelayProtocol : public std::enable_shared_from_this<RelayProtocol> {
           pump_(pump) {}
 
     /// Returns true for an update, which is slower than any other message.
-    bool handle(RelaySession& session, discovery::Message message);
+    bool handle(RelaySession& session, Message message);
     void fail(RelaySession& session, std::string_view code, std::string_view message, std::string_view relay = {});
-    void withdraw(const core::Withdrawal& withdrawal);
-    void may_retry(const core::RetryNotice& notice);
+    void withdraw(const directory::Withdrawal& withdrawal);
+    void may_retry(const directory::RetryNotice& notice);
 
     /// The connection is closed or about to be: gives up its offers and, unless the relay is stopping, its leases.
     void forget(const RelaySession& session);
@@ -50,18 +50,18 @@ class RelayProtocol : public std::enable_shared_from_this<RelayProtocol> {
     StreamTable::Time now{};  ///< the time of this turn
 
  private:
-    void on(RelaySession& session, const discovery::PublisherHello& hello);
-    void on(RelaySession& session, const discovery::SignedUpdate& update);
-    void on(RelaySession& session, const discovery::StreamRefused& refused);
-    void on(RelaySession& session, discovery::StreamRequest request);
-    void on(RelaySession& session, const discovery::StreamAccept& accept);
-    void answer(std::uint64_t session, discovery::UpdateResponse response);
+    void on(RelaySession& session, const PublisherHello& hello);
+    void on(RelaySession& session, const SignedUpdate& update);
+    void on(RelaySession& session, const StreamRefused& refused);
+    void on(RelaySession& session, StreamRequest request);
+    void on(RelaySession& session, const StreamAccept& accept);
+    void answer(std::uint64_t session, UpdateResponse response);
     void join(RelaySession& consumer, RelaySession& data, const StreamTable::Opened& opened);
-    void offer(RelaySession& consumer, const core::Directory::Served& served);
+    void offer(RelaySession& consumer, const directory::Directory::Served& served);
     void explain(RelaySession& consumer, std::string name);
     void fail_consumer(std::uint64_t consumer, std::string_view code, std::string_view message);
 
-    core::Directory& directory_;
+    directory::Directory& directory_;
     const std::size_t max_publishers_;
     StreamTable book_;
     SessionTable& sessions_;
@@ -69,4 +69,4 @@ class RelayProtocol : public std::enable_shared_from_this<RelayProtocol> {
     bool stopping_ = false;
 };
 
-}  // namespace holdfast::relay
+}  // namespace holdfast::discovery::relay

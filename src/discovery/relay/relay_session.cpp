@@ -8,16 +8,16 @@
 
 #include "codec/frame.h"
 
-namespace holdfast::relay {
+namespace holdfast::discovery::relay {
 namespace {
 
-constexpr std::size_t max_input_bytes = 2 * (discovery::max_frame_bytes + frame_header_bytes);
+constexpr std::size_t max_input_bytes = 2 * (max_frame_bytes + codec::frame_header_bytes);
 constexpr std::size_t max_answers_bytes = 64 * 1024;  // unread, before the next message is handled
 constexpr std::size_t max_unread_bytes = 256 * 1024;  // including offers, before the connection is closed
 
 }  // namespace
 
-RelaySession::RelaySession(int socket, std::uint64_t id, std::string peer, Poller& poller)
+RelaySession::RelaySession(int socket, std::uint64_t id, std::string peer, net::Poller& poller)
     : socket_(socket), id_(id), peer_(std::move(peer)), poller_(poller) {}
 
 RelaySession::~RelaySession() {
@@ -61,12 +61,12 @@ void RelaySession::compact() {
     input_.erase(0, std::exchange(begin_, 0));
 }
 
-Result<std::optional<discovery::Message>> RelaySession::next_message() {
+Result<std::optional<Message>> RelaySession::next_message() {
     std::string_view rest = std::string_view(input_).substr(begin_);
-    const auto frame = take_frame(rest, discovery::max_frame_bytes);
+    const auto frame = codec::take_frame(rest, max_frame_bytes);
     if (!frame) return Error{"malformed", frame.error().message};
-    if (!*frame) return std::optional<discovery::Message>();
-    auto message = discovery::decode(**frame);
+    if (!*frame) return std::optional<Message>();
+    auto message = decode(**frame);
     begin_ = input_.size() - rest.size();
     if (begin_ == input_.size()) {
         begin_ = 0;
@@ -102,7 +102,7 @@ bool RelaySession::send() {
 }
 
 void RelaySession::look_for_more() {
-    const Poller::Interest interest{wants_input(), unsent() > 0};
+    const net::Poller::Interest interest{wants_input(), unsent() > 0};
     if (!is_open() || (interest.input == interest_.input && interest.output == interest_.output)) return;
     interest_ = interest;
     poller_.change(socket_, this, interest);
@@ -121,4 +121,4 @@ void RelaySession::close() {
     if (is_open()) ::close(release());
 }
 
-}  // namespace holdfast::relay
+}  // namespace holdfast::discovery::relay

@@ -11,7 +11,7 @@
 #include "discovery/protocol.h"
 #include "net/poller.h"
 
-namespace holdfast::relay {
+namespace holdfast::discovery::relay {
 
 class RelaySession;
 
@@ -32,7 +32,7 @@ class RelaySession {
         leaving,    ///< was sent the reason, and only has to read it
     };
 
-    RelaySession(int socket, std::uint64_t id, std::string peer, Poller& poller);
+    RelaySession(int socket, std::uint64_t id, std::string peer, net::Poller& poller);
     ~RelaySession();
     RelaySession(const RelaySession&) = delete;
     RelaySession& operator=(const RelaySession&) = delete;
@@ -45,13 +45,13 @@ class RelaySession {
     /// Receives the available bytes through a shared buffer. `hung_up`: nothing can be sent any more.
     void receive(std::string& buffer, bool hung_up);
     /// The next received message; nullopt if it is incomplete. Error `malformed`.
-    Result<std::optional<discovery::Message>> next_message();
+    Result<std::optional<Message>> next_message();
     /// True if there may be another message.
     bool has_input() const { return begin_ < input_.size(); }
     /// The received bytes that are not part of a message.
     std::string take_input();
 
-    void append(const discovery::Message& message) { discovery::append_frame(message, output_); }
+    void append(const Message& message) { append_frame(message, output_); }
     /// False if the connection is to be closed: it is broken, or does not read its answers.
     [[nodiscard]] bool send();
     std::size_t unsent() const { return output_.size() - sent_; }
@@ -86,14 +86,14 @@ class RelaySession {
     int socket_;
     std::uint64_t id_;
     std::string peer_;
-    Poller& poller_;
+    net::Poller& poller_;
     std::string input_;  // from begin_ on
     std::size_t begin_ = 0;
     std::string output_;  // from sent_ on
     std::size_t sent_ = 0;
-    Poller::Interest interest_;
+    net::Poller::Interest interest_;
     bool ended_ = false;
     bool broken_ = false;
 };
 
-}  // namespace holdfast::relay
+}  // namespace holdfast::discovery::relay

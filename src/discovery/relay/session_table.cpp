@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace holdfast::relay {
+namespace holdfast::discovery::relay {
 
 using Clock = std::chrono::steady_clock;
 
@@ -88,4 +88,4 @@ std::vector<RelaySession*> SessionTable::overdue(std::size_t most) const {
     return found;
 }
 
-}  // namespace holdfast::relay
+}  // namespace holdfast::discovery::relay

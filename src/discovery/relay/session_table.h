@@ -9,7 +9,7 @@
 #include "base/time.h"
 #include "discovery/relay/relay_session.h"
 
-namespace holdfast::relay {
+namespace holdfast::discovery::relay {
 
 /// The connections of the relay's door: by number, for each role in deadline order, and those that can continue. Closes
 /// none by itself.
@@ -72,4 +72,4 @@ class SessionTable {
     DeadlineList strangers_, publishers_, leaving_;
 };
 
-}  // namespace holdfast::relay
+}  // namespace holdfast::discovery::relay

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace holdfast::relay {
+namespace holdfast::discovery::relay {
 namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
@@ -125,4 +125,4 @@ void Stream::reset_both() {
         ::setsockopt(side.socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 }
 
-}  // namespace holdfast::relay
+}  // namespace holdfast::discovery::relay

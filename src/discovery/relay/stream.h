@@ -9,7 +9,7 @@
 
 #include "discovery/relay/token_bucket.h"
 
-namespace holdfast::relay {
+namespace holdfast::discovery::relay {
 
 /// Two connected sockets, of a consumer and of its publisher, to be joined: bytes from each are copied to the other.
 /// The stream owns the sockets.
@@ -91,4 +91,4 @@ class Stream {
     bool failed_ = false;
 };
 
-}  // namespace holdfast::relay
+}  // namespace holdfast::discovery::relay

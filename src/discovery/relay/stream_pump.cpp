@@ -15,7 +15,7 @@
 
 #include "base/assert.h"
 
-namespace holdfast::relay {
+namespace holdfast::discovery::relay {
 
 /// A lock-free queue from many threads to one, which takes all items in order. Neither side ever waits for the other.
 template <class T>
@@ -305,4 +305,4 @@ void StreamPump::cut_all() {
     impl_->wake();
 }
 
-}  // namespace holdfast::relay
+}  // namespace holdfast::discovery::relay

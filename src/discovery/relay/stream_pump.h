@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "discovery/relay/stream.h"
 
-namespace holdfast::relay {
+namespace holdfast::discovery::relay {
 
 /// Copies the bytes of all streams on its own thread, so that bulk traffic never delays a renewal. The authority's
 /// thread hands sockets over and is notified when streams end; neither thread waits for the other.
@@ -45,4 +45,4 @@ class StreamPump {
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast::relay
+}  // namespace holdfast::discovery::relay

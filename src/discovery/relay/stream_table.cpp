@@ -4,7 +4,7 @@
 
 #include "base/assert.h"
 
-namespace holdfast::relay {
+namespace holdfast::discovery::relay {
 namespace {
 
 constexpr auto remembered_for = 60s;  // so that short streams cannot each get a full bucket
@@ -174,4 +174,4 @@ void StreamTable::for_each_service(const Visitor& visit) const {
         visit(name, ServiceTraffic{party.streams, party.total, carried_by(*party.share)});
 }
 
-}  // namespace holdfast::relay
+}  // namespace holdfast::discovery::relay

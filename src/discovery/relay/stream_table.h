@@ -15,7 +15,7 @@
 #include "base/time.h"
 #include "discovery/relay/token_bucket.h"
 
-namespace holdfast::relay {
+namespace holdfast::discovery::relay {
 
 struct StreamLimits {
     std::size_t max_streams = 10'000;
@@ -132,4 +132,4 @@ class StreamTable {
     Time now_{}, forget_at_{};
 };
 
-}  // namespace holdfast::relay
+}  // namespace holdfast::discovery::relay

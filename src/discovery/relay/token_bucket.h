@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 
-namespace holdfast::relay {
+namespace holdfast::discovery::relay {
 
 /// A token bucket: bytes per second, with a burst of a tenth of a second. A take may leave a debt, so the size need not
 /// be known beforehand.
@@ -63,4 +63,4 @@ struct TrafficShare {
     bool is_thirsty = false;    ///< in the pump's list of shares with paused streams
 };
 
-}  // namespace holdfast::relay
+}  // namespace holdfast::discovery::relay

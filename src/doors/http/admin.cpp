@@ -7,11 +7,11 @@
 #include "lease/limits.h"
 #include "lease/manifest.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
-namespace limits = core::limits;
-using core::Refused;
+namespace limits = lease::limits;
+using authority::Refused;
 
 struct DecodedBan {
     std::string holder;
@@ -31,11 +31,11 @@ std::optional<bool> reject_above_max_field(Fields& fields) {
     return *over == "reject";
 }
 
-std::optional<core::Approval> approval_field(Fields& fields) {
+std::optional<lease::Approval> approval_field(Fields& fields) {
     const auto approval = fields.text("approval");
     if (!approval) return std::nullopt;
     if (*approval != "auto" && *approval != "manual") fields.refuse("approval must be auto or manual");
-    return *approval == "manual" ? core::Approval::manual : core::Approval::automatic;
+    return *approval == "manual" ? lease::Approval::manual : lease::Approval::automatic;
 }
 
 /// Empty for null.
@@ -54,11 +54,11 @@ std::optional<Duration> quota_field(Fields& fields, std::string_view name) {
     return std::chrono::milliseconds(*ms);
 }
 
-Result<core::PolicyChange> decode_policy_change(const Request& request) {
+Result<authority::PolicyChange> decode_policy_change(const Request& request) {
     auto body = body_only(request);
     if (!body) return body.error();
     Fields fields(*body);
-    core::PolicyChange change;
+    authority::PolicyChange change;
     change.ttl_min = duration_field(fields, "ttl_min_ms");
     change.ttl_max = duration_field(fields, "ttl_max_ms");
     change.ttl_default = duration_field(fields, "ttl_default_ms");
@@ -77,11 +77,11 @@ Result<DecodedBan> decode_ban(const Request& request, const std::string& holder)
     auto body = body_only(request);
     if (!body) return body.error();
     Fields fields(*body);
-    fields.check(core::check_holder(holder));
-    if (core::is_malformed_address(holder))
+    fields.check(lease::check_holder(holder));
+    if (lease::is_malformed_address(holder))
         fields.refuse(
             "this looks like an IP address or a prefix but is not valid; write 10.0.0.7, 10.0.0.0/8 or 2001:db8::/32");
-    DecodedBan ban{holder, text_field(fields, "reason", limits::reason_bytes)};
+    DecodedBan ban{holder, text_field(fields, "reason", lease::limits::reason_bytes)};
     if (auto error = fields.error()) return *error;
     return ban;
 }
@@ -97,14 +97,14 @@ Result<DecodedAudit> decode_audit(const Request& request) {
 }
 
 /// Zero means no limit and is written as null.
-void put_quota(JsonWriter& json, std::string_view name, std::int64_t limit) {
+void put_quota(codec::JsonWriter& json, std::string_view name, std::int64_t limit) {
     json.key(name);
     limit == 0 ? json.null() : json.number(limit);
 }
 
-Response answer_policy(const core::Policy& policy) {
+Response answer_policy(const lease::Policy& policy) {
     Response response;
-    JsonWriter json(response.body);
+    codec::JsonWriter json(response.body);
     json.open_object().field("ttl_min_ms", to_ms(policy.ttl_min)).field("ttl_max_ms", to_ms(policy.ttl_max));
     json.field("ttl_default_ms", to_ms(policy.ttl_default));
     json.field("ttl_over_max", policy.reject_above_max ? "reject" : "cut");
@@ -113,21 +113,21 @@ Response answer_policy(const core::Policy& policy) {
     put_quota(json, "hold_max_ms", to_ms(policy.hold_max));
     put_quota(json, "idle_max_ms", to_ms(policy.idle_max));
     put_quota(json, "leases_per_holder_max", static_cast<std::int64_t>(policy.leases_per_holder_max));
-    json.field("approval", policy.approval == core::Approval::manual ? "manual" : "auto");
+    json.field("approval", policy.approval == lease::Approval::manual ? "manual" : "auto");
     json.close_object();
     return response;
 }
 
 Response answer_unban(const std::string& holder, bool unbanned) {
     Response response;
-    JsonWriter json(response.body);
+    codec::JsonWriter json(response.body);
     json.open_object().field("holder", holder).flag("unbanned", unbanned).close_object();
     return response;
 }
 
-Response answer_bans(const core::Policy& policy, const std::string& after, std::size_t limit) {
+Response answer_bans(const lease::Policy& policy, const std::string& after, std::size_t limit) {
     Response response;
-    JsonWriter json(response.body);
+    codec::JsonWriter json(response.body);
     json.open_object().key("bans").open_array();
     auto at = policy.bans.upper_bound(after);
     std::string last;
@@ -139,9 +139,9 @@ Response answer_bans(const core::Policy& policy, const std::string& after, std::
     return response;
 }
 
-Response answer_audit(const core::AuditPage& page) {
+Response answer_audit(const store::AuditPage& page) {
     const std::string next = page.more ? std::to_string(page.lines.back().number) : std::string();
-    return answer_page("audit", page.lines, next, [](JsonWriter& json, const core::AuditPage::Line& line) {
+    return answer_page("audit", page.lines, next, [](codec::JsonWriter& json, const store::AuditPage::Line& line) {
         json.open_object().field("number", line.number).field("at", format_wall_time(line.entry.at_wall_ms));
         json.field("who", line.entry.who).field("what", line.entry.what).close_object();
     });
@@ -159,9 +159,9 @@ void handle_change_policy(Services& services, const Request& request, const std:
     if (!change) return reply(failure(change.error()));
     services.authority.change_policy(
         *change,
-        [reply](const core::Answer<core::Policy>& answer) {
+        [reply](const authority::Answer<lease::Policy>& answer) {
             if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
-            reply(answer_policy(std::get<core::Policy>(answer)));
+            reply(answer_policy(std::get<lease::Policy>(answer)));
         },
         caller_of(request));
 }
@@ -175,8 +175,8 @@ void handle_list_bans(Services& services, const Request& request, const std::str
 void handle_get_ban(Services& services, const Request& request, const std::string& holder, Reply reply) {
     if (auto checked = decode_holder_only(request, holder); !checked) return reply(failure(checked.error()));
     const auto& bans = services.authority.policy().bans;
-    const auto found = bans.find(core::ban_name(holder));
-    if (found == bans.end()) return reply(failure(core::Code::not_banned));
+    const auto found = bans.find(lease::ban_name(holder));
+    if (found == bans.end()) return reply(failure(Code::not_banned));
     reply(answer_ban(found->first, found->second));
 }
 
@@ -185,9 +185,9 @@ void handle_ban(Services& services, const Request& request, const std::string& h
     if (!decoded) return reply(failure(decoded.error()));
     services.authority.ban(
         holder, {decoded->reason, wall_clock_ms()},
-        [reply, holder](const core::Answer<core::Ban>& answer) {
+        [reply, holder](const authority::Answer<lease::Ban>& answer) {
             if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
-            reply(answer_ban(core::ban_name(holder), std::get<core::Ban>(answer)));
+            reply(answer_ban(lease::ban_name(holder), std::get<lease::Ban>(answer)));
         },
         caller_of(request));
 }
@@ -196,9 +196,9 @@ void handle_unban(Services& services, const Request& request, const std::string&
     if (auto checked = decode_holder_only(request, holder); !checked) return reply(failure(checked.error()));
     services.authority.unban(
         holder,
-        [reply, holder](const core::Answer<bool>& answer) {
+        [reply, holder](const authority::Answer<bool>& answer) {
             if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
-            reply(answer_unban(core::ban_name(holder), std::get<bool>(answer)));
+            reply(answer_unban(lease::ban_name(holder), std::get<bool>(answer)));
         },
         caller_of(request));
 }
@@ -209,4 +209,4 @@ void handle_audit(Services& services, const Request& request, const std::string&
     reply(answer_audit(services.authority.audit(decoded->after, decoded->limit)));
 }
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

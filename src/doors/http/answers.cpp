@@ -3,18 +3,18 @@
 #include "base/text.h"
 #include "lease/manifest.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 
-Response failure(const core::Refused& refused) {
+Response failure(const authority::Refused& refused) {
     return failure(refused.code, refused.detail, refused.retry_in);
 }
 
-void put_conflicts(JsonWriter& json, const std::vector<core::NamedConflict>& conflicts) {
+void put_conflicts(codec::JsonWriter& json, const std::vector<authority::NamedConflict>& conflicts) {
     json.key("conflicts").open_array();
-    for (const core::NamedConflict& named : conflicts) {
-        const core::Conflict& conflict = named.conflict;
-        json.open_object().field("resource", core::split_name(named.resource).resource);
-        json.field("predicate", core::to_string(conflict.predicate)).field("holder", conflict.holder);
+    for (const authority::NamedConflict& named : conflicts) {
+        const lease::Conflict& conflict = named.conflict;
+        json.open_object().field("resource", lease::split_name(named.resource).resource);
+        json.field("predicate", to_string(conflict.predicate)).field("holder", conflict.holder);
         if (conflict.token != 0) json.field("token", conflict.token);
         if (!conflict.reason.empty()) json.field("reason", conflict.reason);
         json.field("expires_in_ms", to_ms(conflict.expires_in)).flag("waiting", conflict.token == 0);
@@ -23,21 +23,21 @@ void put_conflicts(JsonWriter& json, const std::vector<core::NamedConflict>& con
     json.close_array();
 }
 
-void put_key(JsonWriter& json, const core::Key& key) {
+void put_key(codec::JsonWriter& json, const keys::controller::Key& key) {
     json.key("key").open_object().field("namespace", key.name_space).field("name", key.name);
     json.field("tag", key.tag).close_object();
 }
 
-void put_ban(JsonWriter& json, const std::string& holder, const core::Ban& ban) {
+void put_ban(codec::JsonWriter& json, const std::string& holder, const lease::Ban& ban) {
     json.open_object().field("holder", holder).field("reason", ban.reason);
     json.field("since", format_wall_time(ban.since_wall_ms)).close_object();
 }
 
-Response answer_ban(const std::string& holder, const core::Ban& ban) {
+Response answer_ban(const std::string& holder, const lease::Ban& ban) {
     Response response;
-    JsonWriter json(response.body);
+    codec::JsonWriter json(response.body);
     put_ban(json, holder, ban);
     return response;
 }
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -8,26 +8,26 @@
 #include "doors/http/response.h"
 #include "keys/controller/key.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 
 /// Response parts shared by all resources, in the format of docs/http-api.md.
 
-Response failure(const core::Refused& refused);
+Response failure(const authority::Refused& refused);
 
 /// Writes `conflicts`: the leases and waiters that block the request.
-void put_conflicts(JsonWriter& json, const std::vector<core::NamedConflict>& conflicts);
+void put_conflicts(codec::JsonWriter& json, const std::vector<authority::NamedConflict>& conflicts);
 
-void put_ban(JsonWriter& json, const std::string& holder, const core::Ban& ban);
-Response answer_ban(const std::string& holder, const core::Ban& ban);
+void put_ban(codec::JsonWriter& json, const std::string& holder, const lease::Ban& ban);
+Response answer_ban(const std::string& holder, const lease::Ban& ban);
 
 /// `"key": {namespace, name, tag}`.
-void put_key(JsonWriter& json, const core::Key& key);
+void put_key(codec::JsonWriter& json, const keys::controller::Key& key);
 
 /// `{"NAME": …}`. `put_one(json, one)` writes the value.
 template <class One, class PutOne>
 Response answer_one(std::string_view name, const One& one, PutOne put_one) {
     Response response;
-    JsonWriter json(response.body);
+    codec::JsonWriter json(response.body);
     json.open_object().key(name);
     put_one(json, one);
     json.close_object();
@@ -39,7 +39,7 @@ Response answer_one(std::string_view name, const One& one, PutOne put_one) {
 template <class List, class PutOne>
 Response answer_page(std::string_view name, const List& list, std::string_view next, PutOne put_one) {
     Response response;
-    JsonWriter json(response.body);
+    codec::JsonWriter json(response.body);
     json.open_object().key(name).open_array();
     for (const auto& one : list)
         put_one(json, one);
@@ -47,4 +47,4 @@ Response answer_page(std::string_view name, const List& list, std::string_view n
     return response;
 }
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -4,7 +4,7 @@
 #include <boost/asio/error.hpp>
 #include <cstring>
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 constexpr std::size_t input_bytes_first = 4 * 1024;
@@ -22,7 +22,7 @@ Connection::Connection(boost::asio::ip::tcp::socket socket, Duration write_timeo
 
 bool Connection::peer_is_there() const {
     // Asio's handle is not const.
-    return !ended_ && !closed_ && holdfast::peer_is_there(const_cast<Connection*>(this)->socket_.native_handle());
+    return !ended_ && !closed_ && holdfast::net::peer_is_there(const_cast<Connection*>(this)->socket_.native_handle());
 }
 
 /// Moves the unread input to the front, or grows the buffer if it is there already. REQUIRES: no read is under way.
@@ -128,4 +128,4 @@ void Connection::check(Clock::time_point now) {
     if (!finishing_) on_check(now);
 }
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -12,7 +12,7 @@
 #include "net/peer_watch.h"
 #include "net/write_progress.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 
 /// Reads and writes bytes on one socket, with a limit on both and on the time without progress. Knows nothing of HTTP.
 ///
@@ -60,7 +60,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     void read_on();
 
     /// While a request waits, a peer host that vanished without closing must be detected soon.
-    void watch_peer(Watch watch) { holdfast::watch_peer(socket_.native_handle(), watch); }
+    void watch_peer(net::Watch watch) { holdfast::net::watch_peer(socket_.native_handle(), watch); }
     bool peer_is_there() const;
 
     std::string& output() { return output_; }
@@ -81,7 +81,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::string output_;   // to be written next
     std::string writing_;  // being written
     std::size_t written_ = 0;
-    WriteProgress progress_;
+    net::WriteProgress progress_;
     Clock::time_point linger_deadline_;
     bool reading_ = false, ended_ = false, finishing_ = false, lingering_ = false, closed_ = false;
 
@@ -99,4 +99,4 @@ void Connection::later(void (Derived::*function)()) {
     });
 }
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

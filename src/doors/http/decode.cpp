@@ -9,15 +9,15 @@
 #include "lease/manifest.h"
 #include "lease/resource.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 
-namespace limits = core::limits;
+namespace limits = lease::limits;
 
 Error invalid_argument(std::string message) {
-    return {std::string(core::name_of(core::Code::invalid_argument)), std::move(message)};
+    return {std::string(name_of(Code::invalid_argument)), std::move(message)};
 }
 
-core::Caller caller_of(const Request& request) {
+authority::Caller caller_of(const Request& request) {
     return {request.peer, request.connection};
 }
 
@@ -37,13 +37,13 @@ Result<Query> query_only(const Request& request) {
 
 std::string text_field(Fields& fields, std::string_view name, std::size_t max_bytes) {
     std::string text = fields.text(name).value_or("");
-    fields.check(core::check_text({name, text}, max_bytes));
+    fields.check(lease::check_text({name, text}, max_bytes));
     return text;
 }
 
 std::string holder_field(Fields& fields) {
     std::string holder = fields.text("holder").value_or("");
-    fields.check(core::check_holder(holder));
+    fields.check(lease::check_holder(holder));
     return holder;
 }
 
@@ -62,19 +62,19 @@ std::optional<std::uint64_t> progress_field(Fields& fields) {
 }
 
 std::string namespace_parameter(Query& query) {
-    std::string name_space = query.text("namespace", limits::namespace_bytes).value_or("");
-    query.check(core::check_namespace(name_space));
+    std::string name_space = query.text("namespace", lease::limits::namespace_bytes).value_or("");
+    query.check(lease::check_namespace(name_space));
     return name_space;
 }
 
-Result<core::LeaseName> decode_lease_name(std::string_view id) {
-    auto name = core::parse_lease_name(id);
+Result<lease::LeaseName> decode_lease_name(std::string_view id) {
+    auto name = lease::parse_lease_name(id);
     if (!name) return invalid_argument("a lease is named resource#token; this is not: " + shown(id));
-    const core::SplitName split = core::split_name(name->resource);
-    auto checked = core::check_resource(split.resource);
-    if (checked) checked = core::check_namespace(split.name_space);
+    const lease::SplitName split = lease::split_name(name->resource);
+    auto checked = lease::check_resource(split.resource);
+    if (checked) checked = lease::check_namespace(split.name_space);
     if (!checked) return checked.error();
-    name->resource = core::full_name(split.name_space, split.resource);
+    name->resource = lease::full_name(split.name_space, split.resource);
     return *name;
 }
 
@@ -82,7 +82,7 @@ std::string lease_path(std::size_t index) {
     return fmt::format("leases[{}]", index);
 }
 
-Result<core::LeaseName> decode_listed(const JsonValue& item, const std::string& path) {
+Result<lease::LeaseName> decode_listed(const JsonValue& item, const std::string& path) {
     if (item.kind != JsonValue::Kind::string) return invalid_argument(path + " must be the name of a lease");
     auto name = decode_lease_name(item.text);
     if (!name) return Error{name.error().code, fmt::format("{}: {}", path, name.error().message)};
@@ -93,8 +93,8 @@ Result<EventFilter> decode_event_filter(const Request& request) {
     auto query = query_only(request);
     if (!query) return query.error();
     EventFilter filter;
-    filter.holder = query->text("holder", limits::holder_bytes).value_or("");
-    filter.prefix = query->text("prefix", limits::resource_bytes).value_or("");
+    filter.holder = query->text("holder", lease::limits::holder_bytes).value_or("");
+    filter.prefix = query->text("prefix", lease::limits::resource_bytes).value_or("");
     filter.name_space = namespace_parameter(*query);
     filter.renewed = query->boolean("renewed").value_or(false);
     if (auto error = query->error()) return *error;
@@ -103,14 +103,14 @@ Result<EventFilter> decode_event_filter(const Request& request) {
 
 Result<void> decode_holder_only(const Request& request, const std::string& holder) {
     if (auto nothing = decode_nothing(request); !nothing) return nothing;
-    return core::check_holder(holder);
+    return lease::check_holder(holder);
 }
 
 Result<DecodedPage> decode_page(const Request& request) {
     auto query = query_only(request);
     if (!query) return query.error();
     DecodedPage page;
-    page.after = query->text("after", limits::holder_bytes).value_or("");
+    page.after = query->text("after", lease::limits::holder_bytes).value_or("");
     page.limit = query->whole("limit", 1, 1000).value_or(1000);
     if (auto error = query->error()) return *error;
     return page;
@@ -123,22 +123,22 @@ Result<void> decode_nothing(const Request& request) {
     return {};
 }
 
-Result<core::Key> key_from(const JsonValue* object, NameNeed need) {
+Result<keys::controller::Key> key_from(const JsonValue* object, NameNeed need) {
     if (object == nullptr && need == NameNeed::required) return invalid_argument("key is missing");
-    if (object == nullptr) return core::Key{std::string(core::default_namespace), {}, {}};
+    if (object == nullptr) return keys::controller::Key{std::string(lease::default_namespace), {}, {}};
     Fields fields(*object, "key.");
-    core::Key key{fields.text("namespace").value_or(""), fields.text("name").value_or(""),
-                  fields.text("tag").value_or("")};
+    keys::controller::Key key{fields.text("namespace").value_or(""), fields.text("name").value_or(""),
+                              fields.text("tag").value_or("")};
     const bool random = need == NameNeed::optional && !fields.has("name");
     if (auto error = fields.error()) return *error;
     if (random) key.name = "random";  // so that the rest is checked
-    auto checked = core::checked_key(std::move(key));
+    auto checked = keys::controller::checked_key(std::move(key));
     if (checked && random) checked->name.clear();
     return checked;
 }
 
 Result<void> check_plain_name(std::string_view name, std::string_view value, std::size_t max_bytes) {
-    if (core::is_plain_name(value, max_bytes)) return {};
+    if (keys::controller::is_plain_name(value, max_bytes)) return {};
     return invalid_argument(
         fmt::format("{} must be 1 to {} letters, digits, '-', '_' and '.', and not begin with a dot", name, max_bytes));
 }
@@ -149,4 +149,4 @@ std::string plain_name_field(Fields& fields, std::string_view name, std::size_t 
     return value;
 }
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

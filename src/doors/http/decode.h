@@ -12,7 +12,7 @@
 #include "doors/http/request.h"
 #include "keys/controller/key.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 
 /// Shared by the decoders of all resources. A decoder turns a request of docs/http-api.md into a request to the
 /// authority and validates every text: no client input reaches an assertion. Errors are `invalid_json`, `unknown_field`
@@ -21,7 +21,7 @@ namespace holdfast::http {
 /// An error with the code `invalid_argument`.
 Error invalid_argument(std::string message);
 
-core::Caller caller_of(const Request& request);
+authority::Caller caller_of(const Request& request);
 
 /// The body as an object. A query string is an error, since it would be ignored.
 Result<JsonValue> body_only(const Request& request);
@@ -49,11 +49,11 @@ struct DecodedPage {
 Result<DecodedPage> decode_page(const Request& request);
 
 /// Parses a lease name from a path or a list, into its canonical form.
-Result<core::LeaseName> decode_lease_name(std::string_view id);
+Result<lease::LeaseName> decode_lease_name(std::string_view id);
 /// The path of an entry of a request's list of leases, for messages: `leases[INDEX]`.
 std::string lease_path(std::size_t index);
 /// The lease name at this path.
-Result<core::LeaseName> decode_listed(const JsonValue& item, const std::string& path);
+Result<lease::LeaseName> decode_listed(const JsonValue& item, const std::string& path);
 
 /// For routes that take neither a query nor a body.
 Result<void> decode_nothing(const Request& request);
@@ -66,10 +66,10 @@ enum class NameNeed : std::uint8_t { required, optional };
 
 /// `{name, namespace?, tag?}`. A null `object` is a key without a name. If `need` is optional, a key without a name is
 /// returned with an empty name.
-Result<core::Key> key_from(const JsonValue* object, NameNeed need);
+Result<keys::controller::Key> key_from(const JsonValue* object, NameNeed need);
 
 /// The name of a drone, a backend or a pool.
 std::string plain_name_field(Fields& fields, std::string_view name, std::size_t max_bytes);
 Result<void> check_plain_name(std::string_view name, std::string_view value, std::size_t max_bytes);
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

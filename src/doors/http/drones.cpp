@@ -11,16 +11,16 @@
 #include "keys/controller/messages.h"
 #include "lease/manifest.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
-namespace limits = core::limits;
+namespace limits = lease::limits;
 using Kind = JsonValue::Kind;
-using core::Refused;
+using authority::Refused;
 
 constexpr std::int64_t max_exit_code = 1'000'000;
 constexpr std::size_t message_bytes = 1024;
-constexpr std::size_t max_done = 2 * limits::orders_per_drone;
+constexpr std::size_t max_done = 2 * keys::controller::limits::orders_per_drone;
 
 bool is_null(Fields& fields, std::string_view name) {
     const JsonValue* value = fields.any(name);
@@ -39,44 +39,44 @@ std::uint64_t clock_field(Fields& fields) {
 }
 
 std::string life_field(Fields& fields) {
-    return plain_name_field(fields, "life", limits::life_bytes);
+    return plain_name_field(fields, "life", keys::controller::limits::life_bytes);
 }
 
 std::vector<std::string> lives_field(Fields& fields) {
     std::vector<std::string> lives;
-    const JsonValue* list = fields.array("earlier_lives", limits::earlier_lives);
+    const JsonValue* list = fields.array("earlier_lives", keys::controller::limits::earlier_lives);
     if (list == nullptr) return lives;
     for (const JsonValue& item : list->items) {
         lives.push_back(item.kind == Kind::string ? item.text : "");
-        fields.check(check_plain_name("each of earlier_lives", lives.back(), limits::life_bytes));
+        fields.check(check_plain_name("each of earlier_lives", lives.back(), keys::controller::limits::life_bytes));
     }
     return lives;
 }
 
-core::BackendProgress progress_of(Fields& fields) {
-    core::BackendProgress progress;
-    const auto state = core::parse_backend_state(fields.text("state").value_or(""));
+keys::controller::BackendProgress progress_of(Fields& fields) {
+    keys::controller::BackendProgress progress;
+    const auto state = keys::controller::parse_backend_state(fields.text("state").value_or(""));
     if (!state) fields.refuse("state is not one that a backend has");
-    progress.state = state.value_or(core::BackendState::scheduled);
+    progress.state = state.value_or(keys::controller::BackendState::scheduled);
     if (!is_null(fields, "reason")) {
-        progress.reason = core::parse_end_reason(fields.text("reason").value_or(""));
+        progress.reason = keys::controller::parse_end_reason(fields.text("reason").value_or(""));
         if (!progress.reason) fields.refuse("reason is not a known reason for the end of a backend");
     }
     if (!is_null(fields, "exit_code")) progress.exit_code = fields.signed_whole("exit_code", max_exit_code);
-    progress.address = text_or_null(fields, "address", limits::address_bytes);
+    progress.address = text_or_null(fields, "address", keys::controller::limits::address_bytes);
     if (!is_null(fields, "message")) progress.message = fields.text("message").value_or("");
     progress.state_for = duration_field(fields, "state_for_ms").value_or(Duration::zero());
     if (progress.message.size() > message_bytes) fields.refuse("message is longer than 1024 bytes");
     return progress;
 }
 
-Result<core::BackendReport> report_of(const JsonValue& item, const std::string& path) {
+Result<keys::controller::BackendReport> report_of(const JsonValue& item, const std::string& path) {
     if (item.kind != Kind::object) return invalid_argument(path + " must be an object");
     Fields fields(item, path + ".");
-    core::BackendReport report;
-    report.id = plain_name_field(fields, "id", limits::backend_id_bytes);
+    keys::controller::BackendReport report;
+    report.id = plain_name_field(fields, "id", keys::controller::limits::backend_id_bytes);
     report.progress = progress_of(fields);
-    report.token = fields.whole("token", 1, core::token_limit - 1).value_or(0);
+    report.token = fields.whole("token", 1, lease::token_limit - 1).value_or(0);
     if (report.token == 0) fields.refuse(path + ".token is missing");
     report.ttl = duration_field(fields, "ttl_ms").value_or(Duration::zero());
     if (!is_null(fields, "holds_for_ms")) {
@@ -90,8 +90,8 @@ Result<core::BackendReport> report_of(const JsonValue& item, const std::string& 
     return report;
 }
 
-Result<std::vector<core::BackendReport>> reports_of(const JsonValue* list) {
-    std::vector<core::BackendReport> reports;
+Result<std::vector<keys::controller::BackendReport>> reports_of(const JsonValue* list) {
+    std::vector<keys::controller::BackendReport> reports;
     if (list == nullptr) return reports;
     for (std::size_t i = 0; i < list->items.size(); ++i) {
         auto report = report_of(list->items[i], fmt::format("backends[{}]", i));
@@ -104,28 +104,29 @@ Result<std::vector<core::BackendReport>> reports_of(const JsonValue* list) {
 Result<std::optional<std::string>> reassert_of(const JsonValue* object) {
     if (object == nullptr) return std::optional<std::string>();
     Fields fields(*object, "reassert.");
-    std::optional<std::string> controller = text_field(fields, "controller", limits::life_bytes);
+    std::optional<std::string> controller = text_field(fields, "controller", keys::controller::limits::life_bytes);
     if (auto error = fields.error()) return *error;
     return controller;
 }
 
-Result<core::Heartbeat> decode_drone_heartbeat(const Request& request, const std::string& drone) {
+Result<keys::controller::Heartbeat> decode_drone_heartbeat(const Request& request, const std::string& drone) {
     auto body = body_only(request);
     if (!body) return body.error();
     Fields fields(*body);
-    core::Heartbeat heartbeat;
+    keys::controller::Heartbeat heartbeat;
     heartbeat.drone = drone;
-    fields.check(check_plain_name("the drone's id", drone, limits::backend_id_bytes));
+    fields.check(check_plain_name("the drone's id", drone, keys::controller::limits::backend_id_bytes));
     heartbeat.life = life_field(fields);
     heartbeat.earlier_lives = lives_field(fields);
-    heartbeat.pool = fields.has("pool") ? plain_name_field(fields, "pool", limits::pool_bytes) : "default";
-    heartbeat.capacity = fields.whole("capacity", 0, limits::drone_capacity).value_or(0);
+    heartbeat.pool =
+        fields.has("pool") ? plain_name_field(fields, "pool", keys::controller::limits::pool_bytes) : "default";
+    heartbeat.capacity = fields.whole("capacity", 0, keys::controller::limits::drone_capacity).value_or(0);
     heartbeat.draining = fields.boolean("draining").value_or(false);
     heartbeat.clock_ms = clock_field(fields);
-    heartbeat.address = text_or_null(fields, "address", limits::address_bytes);
+    heartbeat.address = text_or_null(fields, "address", keys::controller::limits::address_bytes);
     heartbeat.all = fields.boolean("all").value_or(false);
     const JsonValue* reassert = fields.object("reassert");
-    const JsonValue* backends = fields.array("backends", limits::backends_per_heartbeat);
+    const JsonValue* backends = fields.array("backends", keys::controller::limits::backends_per_heartbeat);
     if (auto error = fields.error()) return *error;
     auto reports = reports_of(backends);
     if (!reports) return reports.error();
@@ -136,15 +137,15 @@ Result<core::Heartbeat> decode_drone_heartbeat(const Request& request, const std
     return heartbeat;
 }
 
-Result<core::OrdersRequest> decode_orders(const Request& request, const std::string& drone) {
+Result<keys::controller::OrdersRequest> decode_orders(const Request& request, const std::string& drone) {
     auto body = body_only(request);
     if (!body) return body.error();
     Fields fields(*body);
-    core::OrdersRequest orders;
+    keys::controller::OrdersRequest orders;
     orders.drone = drone;
     orders.life = life_field(fields);
     orders.clock_ms = clock_field(fields);
-    orders.controller = text_or_null(fields, "controller", limits::life_bytes);
+    orders.controller = text_or_null(fields, "controller", keys::controller::limits::life_bytes);
     orders.wait = duration_field(fields, "wait_ms").value_or(Duration::zero());
     if (const JsonValue* done = fields.array("done", max_done))
         for (const JsonValue& item : done->items) {
@@ -164,36 +165,39 @@ Result<bool> decode_drain(const Request& request) {
     return draining;
 }
 
-void put_drone(JsonWriter& json, const core::DroneView& drone) {
-    json.open_object().field("id", drone.id).field("life", core::shown_life(drone.life)).field("pool", drone.pool);
+void put_drone(codec::JsonWriter& json, const keys::controller::DroneView& drone) {
+    json.open_object()
+        .field("id", drone.id)
+        .field("life", keys::controller::shown_life(drone.life))
+        .field("pool", drone.pool);
     json.field_or_null("address", drone.address);
     json.field("capacity", std::uint64_t{drone.capacity}).field("backends", std::uint64_t{drone.backends});
     json.field("orders", std::uint64_t{drone.orders}).flag("draining", drone.draining).flag("healthy", drone.healthy);
     json.field("heard_ms_ago", to_ms(drone.heard_ago)).close_object();
 }
 
-void put_number_or_null(JsonWriter& json, std::string_view name, std::optional<std::uint64_t> number) {
+void put_number_or_null(codec::JsonWriter& json, std::string_view name, std::optional<std::uint64_t> number) {
     json.key(name);
     number ? json.number(*number) : json.null();
 }
 
-void put_ready(JsonWriter& json, const core::Readiness& ready) {
+void put_ready(codec::JsonWriter& json, const keys::controller::Readiness& ready) {
     json.key("ready").open_object();
     switch (ready.how) {
-        case core::Readiness::How::tcp:
+        case keys::controller::Readiness::How::tcp:
             json.flag("tcp", true);
             break;
-        case core::Readiness::How::http:
+        case keys::controller::Readiness::How::http:
             json.field("http", ready.path);
             break;
-        case core::Readiness::How::started:
+        case keys::controller::Readiness::How::started:
             json.flag("started", true);
             break;
     }
     json.close_object();
 }
 
-void put_spawn(JsonWriter& json, const core::Spawn& spawn) {
+void put_spawn(codec::JsonWriter& json, const keys::controller::Spawn& spawn) {
     json.key("spawn").open_object().field("command", spawn.command).key("args").open_array();
     for (const std::string& argument : spawn.args)
         json.text(argument);
@@ -209,8 +213,8 @@ void put_spawn(JsonWriter& json, const core::Spawn& spawn) {
     json.field("start_timeout_s", spawn.start_timeout_s).close_object();
 }
 
-void put_order(JsonWriter& json, const core::SentOrder& sent) {
-    const core::Order& order = sent.order;
+void put_order(codec::JsonWriter& json, const keys::controller::SentOrder& sent) {
+    const keys::controller::Order& order = sent.order;
     json.open_object().field("number", order.number).field("kind", order.start ? "spawn" : "terminate");
     json.field("backend", order.backend);
     if (order.start) {
@@ -221,42 +225,42 @@ void put_order(JsonWriter& json, const core::SentOrder& sent) {
         json.field("hard_terminate_at_ms", sent.deadlines.hard_terminate_at_ms);
         put_spawn(json, order.start->spawn);
     } else {
-        json.field("how", order.how == core::Severity::hard ? "hard" : "soft");
+        json.field("how", order.how == keys::controller::Severity::hard ? "hard" : "soft");
     }
     json.close_object();
 }
 
-Response answer_drone(const core::DroneView& drone) {
+Response answer_drone(const keys::controller::DroneView& drone) {
     return answer_one("drone", drone, put_drone);
 }
 
-Response answer_drones(const core::DronePage& page) {
+Response answer_drones(const keys::controller::DronePage& page) {
     return answer_page("drones", page.drones, page.more ? page.drones.back().id : std::string(), put_drone);
 }
 
-Response answer_forgotten(const core::DroneView& drone) {
+Response answer_forgotten(const keys::controller::DroneView& drone) {
     Response response;
-    JsonWriter json(response.body);
+    codec::JsonWriter json(response.body);
     json.open_object().field("id", drone.id).flag("forgotten", true).close_object();
     return response;
 }
 
-Response answer_drone_heartbeat(const core::HeartbeatAnswer& answer, const std::string& controller) {
+Response answer_drone_heartbeat(const keys::controller::HeartbeatAnswer& answer, const std::string& controller) {
     Response response;
-    JsonWriter json(response.body);
+    codec::JsonWriter json(response.body);
     json.open_object().field("controller", controller).flag("send_all", answer.send_all).flag("drain", answer.drain);
-    json.field("heartbeat_in_ms", to_ms(core::limits::heartbeat_every)).key("reasserted").open_array();
+    json.field("heartbeat_in_ms", to_ms(keys::controller::limits::heartbeat_every)).key("reasserted").open_array();
     for (const std::string& backend : answer.reasserted)
         json.text(backend);
     json.close_array().close_object();
     return response;
 }
 
-Response answer_orders(const core::OrdersAnswer& answer, const std::string& controller) {
+Response answer_orders(const keys::controller::OrdersAnswer& answer, const std::string& controller) {
     Response response;
-    JsonWriter json(response.body);
+    codec::JsonWriter json(response.body);
     json.open_object().field("controller", controller).key("orders").open_array();
-    for (const core::SentOrder& order : answer.orders)
+    for (const keys::controller::SentOrder& order : answer.orders)
         put_order(json, order);
     json.close_array().close_object();
     return response;
@@ -273,7 +277,7 @@ void handle_list_drones(Services& services, const Request& request, const std::s
 void handle_get_drone(Services& services, const Request& request, const std::string& id, Reply reply) {
     if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
     const auto drone = services.controller.drone(id);
-    if (!drone) return reply(failure(core::Code::unknown_drone));
+    if (!drone) return reply(failure(Code::unknown_drone));
     reply(answer_drone(*drone));
 }
 
@@ -281,7 +285,7 @@ void handle_forget_drone(Services& services, const Request& request, const std::
     if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
     const auto answer = services.controller.forget_drone(id);
     if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
-    reply(answer_forgotten(std::get<core::DroneView>(answer)));
+    reply(answer_forgotten(std::get<keys::controller::DroneView>(answer)));
 }
 
 void handle_drain_drone(Services& services, const Request& request, const std::string& id, Reply reply) {
@@ -289,17 +293,18 @@ void handle_drain_drone(Services& services, const Request& request, const std::s
     if (!draining) return reply(failure(draining.error()));
     const auto answer = services.controller.drain(id, *draining);
     if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
-    reply(answer_drone(std::get<core::DroneView>(answer)));
+    reply(answer_drone(std::get<keys::controller::DroneView>(answer)));
 }
 
 void handle_drone_heartbeat(Services& services, const Request& request, const std::string& id, Reply reply) {
     auto decoded = decode_drone_heartbeat(request, id);
     if (!decoded) return reply(failure(decoded.error()));
-    services.controller.heartbeat(std::move(*decoded), [reply, life = services.controller.life()](
-                                                           const core::Answer<core::HeartbeatAnswer>& answer) {
-        if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
-        reply(answer_drone_heartbeat(std::get<core::HeartbeatAnswer>(answer), life));
-    });
+    services.controller.heartbeat(
+        std::move(*decoded),
+        [reply, life = services.controller.life()](const authority::Answer<keys::controller::HeartbeatAnswer>& answer) {
+            if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+            reply(answer_drone_heartbeat(std::get<keys::controller::HeartbeatAnswer>(answer), life));
+        });
 }
 
 void handle_drone_orders(Services& services, const Request& request, const std::string& id, Reply reply) {
@@ -309,11 +314,12 @@ void handle_drone_orders(Services& services, const Request& request, const std::
     reply.when_gone(
         [&services, id, connection = request.connection] { services.controller.connection_ended(id, connection); });
     const auto ticket = services.controller.orders(
-        *decoded, [reply, life = services.controller.life()](const core::Answer<core::OrdersAnswer>& answer) {
+        *decoded,
+        [reply, life = services.controller.life()](const authority::Answer<keys::controller::OrdersAnswer>& answer) {
             if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
-            reply(answer_orders(std::get<core::OrdersAnswer>(answer), life));
+            reply(answer_orders(std::get<keys::controller::OrdersAnswer>(answer), life));
         });
     if (ticket != 0) reply.wait([&services, ticket] { services.controller.cancel_orders(ticket); });
 }
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -9,7 +9,7 @@
 #include "doors/http/session.h"
 #include "lease/manifest.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 constexpr std::size_t texts_kept = 1024;  // texts of events, shared by streams that lag behind
@@ -25,18 +25,18 @@ std::string id_line(std::string_view epoch, std::uint64_t sequence) {
 
 }  // namespace
 
-std::string event_text(const core::Event& event, std::string_view epoch) {
+std::string event_text(const authority::Event& event, std::string_view epoch) {
     std::string text;
     if (event.sequence != 0) text += id_line(epoch, event.sequence);
     text += "event: ";
-    text += core::to_string(event.kind);
+    text += to_string(event.kind);
     text += "\ndata: ";
-    text += core::event_json(event, shown_wall_ms(event.at));
+    text += authority::event_json(event, shown_wall_ms(event.at));
     text += "\n\n";
     return text;
 }
 
-EventStream::EventStream(core::Authority& authority, std::string epoch, EventFilter filter)
+EventStream::EventStream(authority::Authority& authority, std::string epoch, EventFilter filter)
     : authority_(authority), epoch_(std::move(epoch)), filter_(std::move(filter)) {}
 
 std::optional<std::uint64_t> EventStream::sequence_in(std::string_view id) const {
@@ -52,7 +52,7 @@ std::string EventStream::missed() {
 }
 
 std::string EventStream::start(const std::optional<std::string>& last_event_id) {
-    const core::Events& events = authority_.events();
+    const authority::Events& events = authority_.events();
     if (!last_event_id) {
         // An id without data is not an event, but a client that reconnects before the first event sends it back.
         told_ = events.latest();
@@ -67,10 +67,10 @@ std::string EventStream::start(const std::optional<std::string>& last_event_id) 
 }
 
 std::string EventStream::pull(std::size_t room, const Text& text_of) {
-    const core::Events& events = authority_.events();
+    const authority::Events& events = authority_.events();
     if (!events.keeps_all_after(told_)) return missed();
     std::string text;
-    events.replay(told_, [&](const core::Event& event) {
+    events.replay(told_, [&](const authority::Event& event) {
         if (text.size() >= room) return;
         told_ = event.sequence;
         if (matches(event)) text += text_of(event);
@@ -86,21 +86,21 @@ bool EventStream::fall_behind() {
     return true;
 }
 
-bool EventStream::wants(const core::Event& event) {
+bool EventStream::wants(const authority::Event& event) {
     if (!live_) return false;
     if (event.sequence != 0) told_ = event.sequence;
     return matches(event);
 }
 
-bool EventStream::matches(const core::Event& event) const {
-    if (event.kind == core::EventKind::renewed && !filter_.renewed) return false;
+bool EventStream::matches(const authority::Event& event) const {
+    if (event.kind == authority::EventKind::renewed && !filter_.renewed) return false;
     if (!filter_.holder.empty() && event.holder != filter_.holder) return false;
-    const core::SplitName split = core::split_name(event.resource);
+    const lease::SplitName split = lease::split_name(event.resource);
     return (filter_.name_space.empty() || split.name_space == filter_.name_space) &&
            split.resource.starts_with(filter_.prefix);
 }
 
-EventHub::EventHub(core::Authority& authority) : authority_(authority), epoch_(random_hex(4)) {}
+EventHub::EventHub(authority::Authority& authority) : authority_(authority), epoch_(random_hex(4)) {}
 
 EventHub::~EventHub() {
     shut();
@@ -116,7 +116,7 @@ void EventHub::shut() {
 void EventHub::join(Session& session) {
     sessions_.push_back(&session);
     if (!subscription_)
-        subscription_ = authority_.events().subscribe([this](const core::Event& event) { tell(event); });
+        subscription_ = authority_.events().subscribe([this](const authority::Event& event) { tell(event); });
 }
 
 void EventHub::leave(Session& session) {
@@ -124,7 +124,7 @@ void EventHub::leave(Session& session) {
     if (!telling_) std::erase(sessions_, nullptr);
 }
 
-void EventHub::tell(const core::Event& event) {
+void EventHub::tell(const authority::Event& event) {
     if (sessions_.empty()) return;
     passing_text_.clear();
     telling_ = true;
@@ -134,7 +134,7 @@ void EventHub::tell(const core::Event& event) {
     std::erase(sessions_, nullptr);
 }
 
-const std::string& EventHub::text_of(const core::Event& event) {
+const std::string& EventHub::text_of(const authority::Event& event) {
     if (event.sequence == 0) {
         if (passing_text_.empty()) passing_text_ = event_text(event, epoch_);
         return passing_text_;
@@ -145,4 +145,4 @@ const std::string& EventHub::text_of(const core::Event& event) {
     return kept.text;
 }
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -11,7 +11,7 @@
 #include "authority/events.h"
 #include "doors/http/decode.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 
 /// One client's view of the events: which it has received, and which of the others match its filter. No I/O.
 ///
@@ -20,13 +20,13 @@ namespace holdfast::http {
 class EventStream {
  public:
     /// `epoch` identifies this run of the server. The next run numbers its events from the start again.
-    EventStream(core::Authority& authority, std::string epoch, EventFilter filter);
+    EventStream(authority::Authority& authority, std::string epoch, EventFilter filter);
 
     /// Returns the first text of the stream, for a client that reconnects with this id, or for a new client.
     std::string start(const std::optional<std::string>& last_event_id);
 
     /// Returns the text of an event. Streams share it.
-    using Text = std::function<const std::string&(const core::Event&)>;
+    using Text = std::function<const std::string&(const authority::Event&)>;
     /// Returns about `room` bytes of earlier events. Afterwards is_live() says whether that was all.
     std::string pull(std::size_t room, const Text& text_of);
     bool is_live() const { return live_; }
@@ -36,11 +36,11 @@ class EventStream {
     bool has_fallen_behind() const { return !live_ && fell_behind_; }
 
     /// True if the event is to be sent now. Called with each event for a live stream.
-    bool wants(const core::Event& event);
-    bool matches(const core::Event& event) const;
+    bool wants(const authority::Event& event);
+    bool matches(const authority::Event& event) const;
 
  private:
-    core::Authority& authority_;
+    authority::Authority& authority_;
     std::string epoch_;
     EventFilter filter_;
     std::uint64_t told_ = 0;  // every event up to this sequence number was sent or skipped
@@ -52,14 +52,14 @@ class EventStream {
 };
 
 /// Formats an event as a Server-Sent Event.
-std::string event_text(const core::Event& event, std::string_view epoch);
+std::string event_text(const authority::Event& event, std::string_view epoch);
 
 class Session;
 
 /// One subscription for the streams of all sessions. A session may leave during a notification.
 class EventHub {
  public:
-    explicit EventHub(core::Authority& authority);
+    explicit EventHub(authority::Authority& authority);
     ~EventHub();
 
     /// REQUIRES: not called during a notification.
@@ -69,13 +69,13 @@ class EventHub {
 
     const std::string& epoch() const { return epoch_; }
     /// The text of an event. For the latest events it is formatted once for all sessions.
-    const std::string& text_of(const core::Event& event);
+    const std::string& text_of(const authority::Event& event);
 
  private:
-    core::Authority& authority_;
+    authority::Authority& authority_;
     std::string epoch_;
     std::vector<Session*> sessions_;  // nullptr: left during a notification
-    std::optional<core::Events::Subscription> subscription_;
+    std::optional<authority::Events::Subscription> subscription_;
     struct Text {
         std::uint64_t sequence = 0;
         std::string text;
@@ -84,7 +84,7 @@ class EventHub {
     std::string passing_text_;  // of the renewal being delivered
     bool telling_ = false;
 
-    void tell(const core::Event& event);
+    void tell(const authority::Event& event);
 };
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -8,14 +8,14 @@
 #include "base/text.h"
 #include "lease/manifest.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 constexpr std::size_t max_shown_bytes = 80;
 constexpr std::size_t max_parameters = 32;
 
 Error invalid_query(std::string message) {
-    return {std::string(core::name_of(core::Code::invalid_argument)), std::move(message)};
+    return {std::string(name_of(Code::invalid_argument)), std::move(message)};
 }
 
 std::optional<std::string> form_decode(std::string_view text) {
@@ -100,7 +100,7 @@ const JsonValue* Fields::object(std::string_view name) {
 }
 
 void Fields::refuse(std::string message) {
-    if (!mistake_) mistake_ = Error{std::string(core::name_of(core::Code::invalid_argument)), std::move(message)};
+    if (!mistake_) mistake_ = Error{std::string(name_of(Code::invalid_argument)), std::move(message)};
 }
 
 void Fields::check(const Result<void>& result) {
@@ -110,7 +110,7 @@ void Fields::check(const Result<void>& result) {
 std::optional<Error> Fields::error() const {
     for (const auto& member : object_.members) {
         if (std::find(known_.begin(), known_.end(), member.key) != known_.end()) continue;
-        return Error{std::string(core::name_of(core::Code::unknown_field)),
+        return Error{std::string(name_of(Code::unknown_field)),
                      fmt::format("this route does not know the field {}{}", path_, shown(member.key))};
     }
     return mistake_;
@@ -151,7 +151,7 @@ const std::string* Query::any(std::string_view name) {
 std::optional<std::string> Query::text(std::string_view name, std::size_t max_bytes) {
     const std::string* value = any(name);
     if (value == nullptr) return std::nullopt;
-    check(core::check_text({name, *value}, max_bytes));
+    check(lease::check_text({name, *value}, max_bytes));
     return *value;
 }
 
@@ -182,10 +182,10 @@ void Query::check(const Result<void>& result) {
 std::optional<Error> Query::error() const {
     for (const auto& parameter : parameters_) {
         if (std::find(known_.begin(), known_.end(), parameter.first) != known_.end()) continue;
-        return Error{std::string(core::name_of(core::Code::unknown_field)),
+        return Error{std::string(name_of(Code::unknown_field)),
                      "this route does not know the parameter " + shown(parameter.first)};
     }
     return mistake_;
 }
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

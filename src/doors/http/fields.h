@@ -11,7 +11,7 @@
 #include "doors/http/json_value.h"
 #include "lease/limits.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 
 /// The longest duration accepted, about 30 years. Longer ones are refused before any arithmetic.
 inline constexpr std::uint64_t max_duration_ms = 1'000'000'000'000;
@@ -20,7 +20,7 @@ inline constexpr std::uint64_t max_client_time_ms = 9'000'000'000'000'000;
 /// The limit of a priority, in both directions. A priority may be a time or any other ordering number.
 inline constexpr std::int64_t max_priority = 9'000'000'000'000'000;
 /// The limit of an epoch and of a progress counter: every JSON parser keeps such numbers exact.
-inline constexpr std::uint64_t max_count = core::limits::epoch_ceiling - 1;
+inline constexpr std::uint64_t max_count = lease::limits::epoch_ceiling - 1;
 
 /// Reads the fields of a JSON object strictly: each has one type, and a field that was not read is an error. Reading
 /// continues after a mistake. Call error() after all fields were read.
@@ -87,4 +87,4 @@ class Query {
 /// A client's text for use in a message: truncated, and escaped if it is not plain.
 std::string shown(std::string_view text);
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

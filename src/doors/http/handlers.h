@@ -5,7 +5,7 @@
 #include "doors/http/reply.h"
 #include "doors/http/request.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 
 /// One handler per route: decode, call the authority, encode. A handler replies exactly once, before it returns or
 /// later. It keeps no reference to the request.
@@ -70,4 +70,4 @@ void handle_ready(Services&, const Request&, const std::string&, Reply);
 void handle_metrics(Services&, const Request&, const std::string&, Reply);
 void handle_openapi(Services&, const Request&, const std::string&, Reply);
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -9,7 +9,7 @@
 #include "net/buffer_limit.h"
 #include "net/listener.h"
 
-namespace holdfast {
+namespace holdfast::doors::http {
 namespace {
 
 using boost::asio::ip::tcp;
@@ -22,7 +22,7 @@ constexpr auto stop_grace = 2s;
 }  // namespace
 
 struct HttpDoor::Impl : std::enable_shared_from_this<Impl> {
-    Impl(boost::asio::io_context& loop_given, std::shared_ptr<http::Shared> shared_given)
+    Impl(boost::asio::io_context& loop_given, std::shared_ptr<Shared> shared_given)
         : loop(loop_given),
           shared(std::move(shared_given)),
           listener(loop, [this](tcp::socket socket) { admit(std::move(socket)); }),
@@ -31,8 +31,8 @@ struct HttpDoor::Impl : std::enable_shared_from_this<Impl> {
           stop_timer(loop) {}
 
     boost::asio::io_context& loop;
-    std::shared_ptr<http::Shared> shared;
-    Listener listener;
+    std::shared_ptr<Shared> shared;
+    net::Listener listener;
     boost::asio::steady_timer check_timer, delay_timer, stop_timer;
     std::function<void()> on_stopped;
     std::uint64_t connections = 0;
@@ -40,7 +40,7 @@ struct HttpDoor::Impl : std::enable_shared_from_this<Impl> {
     Result<std::string> listen();
     void keep_over_limit_below(std::size_t most);
     void admit(tcp::socket socket);
-    std::vector<std::shared_ptr<http::Session>> all_sessions() const;
+    std::vector<std::shared_ptr<Session>> all_sessions() const;
     void check_sessions();
     void measure_delay();
     void close_all();
@@ -54,7 +54,7 @@ Result<std::string> HttpDoor::Impl::listen() {
     shared->services.spawns = shared->options.allow_spawn || bound->address().is_loopback();
     check_sessions();
     measure_delay();
-    return text_of(*bound);
+    return net::text_of(*bound);
 }
 
 /// Closes connections over the limit that have sent no request yet, the oldest first: a monitoring client sends its
@@ -71,12 +71,12 @@ void HttpDoor::Impl::admit(tcp::socket socket) {
     boost::system::error_code error;
     const tcp::endpoint peer = socket.remote_endpoint(error);
     if (error) return;
-    const bool few_files = leaves_fewer_files(socket.native_handle(), files_left_by_http);
-    const bool scarce = leaves_fewer_files(socket.native_handle(), files_left_by_http / 2);
+    const bool few_files = net::leaves_fewer_files(socket.native_handle(), net::files_left_by_http);
+    const bool scarce = net::leaves_fewer_files(socket.native_handle(), net::files_left_by_http / 2);
     const bool full =
         few_files || shared->sessions.size() - shared->over_limit.size() >= shared->options.max_connections;
-    if (full) keep_over_limit_below(scarce ? 1 : few_files ? files_left_by_http / 2 : max_over_limit);
-    auto session = std::make_shared<http::Session>(std::move(socket), shared, text_of(peer), ++connections);
+    if (full) keep_over_limit_below(scarce ? 1 : few_files ? net::files_left_by_http / 2 : max_over_limit);
+    auto session = std::make_shared<Session>(std::move(socket), shared, net::text_of(peer), ++connections);
     shared->sessions.emplace(session.get(), session);
     if (full) {
         session->start_over_limit();
@@ -87,8 +87,8 @@ void HttpDoor::Impl::admit(tcp::socket socket) {
 }
 
 /// A copy, since a session may remove itself during iteration.
-std::vector<std::shared_ptr<http::Session>> HttpDoor::Impl::all_sessions() const {
-    std::vector<std::shared_ptr<http::Session>> all;
+std::vector<std::shared_ptr<Session>> HttpDoor::Impl::all_sessions() const {
+    std::vector<std::shared_ptr<Session>> all;
     all.reserve(shared->sessions.size());
     for (const auto& entry : shared->sessions)
         all.push_back(entry.second);
@@ -113,7 +113,8 @@ void HttpDoor::Impl::measure_delay() {
     delay_timer.async_wait([self = shared_from_this()](boost::system::error_code cancelled) {
         if (cancelled || self->shared->gone) return;
         self->shared->metrics.observe_loop_delay(Clock::now() - self->delay_timer.expiry());
-        for (const auto& session : over_buffer_limit(self->shared->sessions, self->shared->options.max_buffer_bytes))
+        for (const auto& session :
+             net::over_buffer_limit(self->shared->sessions, self->shared->options.max_buffer_bytes))
             session->close();
         self->measure_delay();
     });
@@ -155,14 +156,14 @@ void HttpDoor::Impl::stopped() {
 HttpDoor::HttpDoor(boost::asio::io_context& loop, const HttpDoorServices& behind, prometheus::Registry& metrics,
                    HttpDoorOptions options, std::function<void()> before_request)
     : impl_(std::make_shared<Impl>(
-          loop, std::make_shared<http::Shared>(behind, metrics, std::move(options), std::move(before_request)))) {
+          loop, std::make_shared<Shared>(behind, metrics, std::move(options), std::move(before_request)))) {
     behind.authority.on_expiry_lateness([shared = impl_->shared](Duration late) {
         if (!shared->gone) shared->metrics.observe_expiry_lateness(late);
     });
 }
 
 HttpDoor::~HttpDoor() {
-    http::Shared& shared = *impl_->shared;
+    Shared& shared = *impl_->shared;
     shared.gone = true;
     shared.on_last_session = nullptr;
     impl_->listener.close();
@@ -182,4 +183,4 @@ void HttpDoor::stop(std::function<void()> done) {
     impl_->stop(std::move(done));
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::http

@@ -14,15 +14,18 @@
 namespace boost::asio {
 class io_context;
 }
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 class Controller;
+}
+
+namespace holdfast::discovery::directory {
 class Directory;
-}  // namespace holdfast::core
+}
 namespace prometheus {
 class Registry;
 }
 
-namespace holdfast {
+namespace holdfast::doors::http {
 
 struct HttpDoorOptions {
     std::string address = "127.0.0.1:7400";  ///< HOST:PORT; port 0 for a free one
@@ -50,9 +53,9 @@ struct HttpDoorOptions {
 
 /// The components that the door serves.
 struct HttpDoorServices {
-    core::Authority& authority;
-    core::Controller& controller;
-    core::Directory& directory;
+    authority::Authority& authority;
+    keys::controller::Controller& controller;
+    discovery::directory::Directory& directory;
 };
 
 /// The HTTP door: docs/http-api.md translated to requests of the authority and back. Decides nothing itself.
@@ -76,4 +79,4 @@ class HttpDoor {
     std::shared_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::http

@@ -7,7 +7,7 @@
 #include "base/code.h"
 #include "codec/json_writer.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 namespace json = boost::json;
@@ -16,7 +16,7 @@ constexpr std::size_t max_depth = 16;
 constexpr std::size_t max_values = 10'000;
 
 Error invalid(const std::string& why) {
-    return {std::string(core::name_of(core::Code::invalid_json)), "the body is not a JSON object in UTF-8: " + why};
+    return {std::string(name_of(Code::invalid_json)), "the body is not a JSON object in UTF-8: " + why};
 }
 
 bool has_repeated_key(const JsonValue& object) {
@@ -132,7 +132,7 @@ struct Builder {
     }
 };
 
-void write(JsonWriter& writer, const JsonValue& value) {
+void write(codec::JsonWriter& writer, const JsonValue& value) {
     switch (value.kind) {
         case JsonValue::Kind::null:
             writer.null();
@@ -185,9 +185,9 @@ Result<JsonValue> read_json_object(std::string_view text) {
 
 std::string to_text(const JsonValue& value) {
     std::string text;
-    JsonWriter writer(text);
+    codec::JsonWriter writer(text);
     write(writer, value);
     return text;
 }
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 
 /// Parsed JSON. Numbers keep their text, so that a client's number is returned digit for digit.
 struct JsonValue {
@@ -38,4 +38,4 @@ Result<JsonValue> read_json_object(std::string_view text);
 /// As compact text.
 std::string to_text(const JsonValue& value);
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

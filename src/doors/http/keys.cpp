@@ -12,15 +12,15 @@
 #include "keys/controller/messages.h"
 #include "lease/manifest.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
-namespace limits = core::limits;
+namespace limits = lease::limits;
 using Kind = JsonValue::Kind;
-using core::Refused;
+using authority::Refused;
 
 struct DecodedBackends {
-    core::Backends::Filter filter;
+    keys::controller::Backends::Filter filter;
     DecodedPage page;
 };
 
@@ -43,7 +43,7 @@ std::string program_text(Fields& fields, const JsonValue& value, const std::stri
 
 std::vector<std::string> arguments_field(Fields& fields) {
     std::vector<std::string> arguments;
-    if (const JsonValue* list = fields.array("args", limits::spawn_arguments))
+    if (const JsonValue* list = fields.array("args", keys::controller::limits::spawn_arguments))
         for (const JsonValue& item : list->items)
             arguments.push_back(program_text(fields, item, "each of spawn.args"));
     return arguments;
@@ -53,8 +53,8 @@ std::map<std::string, std::string> environment_field(Fields& fields) {
     std::map<std::string, std::string> variables;
     const JsonValue* object = fields.object("env");
     if (object == nullptr) return variables;
-    if (object->members.size() > limits::spawn_variables)
-        fields.refuse(fmt::format("spawn.env has more than {} variables", limits::spawn_variables));
+    if (object->members.size() > keys::controller::limits::spawn_variables)
+        fields.refuse(fmt::format("spawn.env has more than {} variables", keys::controller::limits::spawn_variables));
     for (const JsonValue::Member& member : object->members) {
         if (member.key.empty() || member.key.find_first_of(std::string_view("=\0", 2)) != std::string::npos)
             fields.refuse("a name in spawn.env is empty, or contains a = or a zero byte");
@@ -63,19 +63,19 @@ std::map<std::string, std::string> environment_field(Fields& fields) {
     return variables;
 }
 
-Result<core::Readiness> readiness_of(const JsonValue* object) {
-    core::Readiness ready;
+Result<keys::controller::Readiness> readiness_of(const JsonValue* object) {
+    keys::controller::Readiness ready;
     if (object == nullptr) return ready;
     Fields fields(*object, "spawn.ready.");
     if (object->members.size() != 1) fields.refuse("spawn.ready must have exactly one of tcp, http and started");
     if (const auto path = fields.text("http")) {
-        ready = {core::Readiness::How::http, *path};
-        fields.check(core::check_text({"http", *path}, path_bytes));
+        ready = {keys::controller::Readiness::How::http, *path};
+        fields.check(lease::check_text({"http", *path}, path_bytes));
         if (!path->starts_with('/')) fields.refuse("spawn.ready.http must be a path that begins with /");
     }
     const auto tcp = fields.boolean("tcp");
     const auto started = fields.boolean("started");
-    if (started) ready.how = core::Readiness::How::started;
+    if (started) ready.how = keys::controller::Readiness::How::started;
     if (tcp == false || started == false)
         fields.refuse("spawn.ready.tcp and spawn.ready.started must be true or omitted");
     if (auto error = fields.error()) return *error;
@@ -88,10 +88,10 @@ std::optional<std::uint64_t> number_or_none(Fields& fields, std::string_view nam
     return number && *number > 0 ? number : std::nullopt;
 }
 
-Result<core::SpawnRequest> spawn_of(const JsonValue& object) {
+Result<keys::controller::SpawnRequest> spawn_of(const JsonValue& object) {
     Fields fields(object, "spawn.");
-    core::SpawnRequest request;
-    core::Spawn& spawn = request.spawn;
+    keys::controller::SpawnRequest request;
+    keys::controller::Spawn& spawn = request.spawn;
     if (const JsonValue* command = fields.any("command"))
         spawn.command = program_text(fields, *command, "spawn.command");
     if (spawn.command.empty() || spawn.command.size() > path_bytes)
@@ -105,10 +105,10 @@ Result<core::SpawnRequest> spawn_of(const JsonValue& object) {
     spawn.max_idle_s = number_or_none(fields, "max_idle_s", max_seconds);
     spawn.lifetime_s = number_or_none(fields, "lifetime_s", max_seconds);
     spawn.start_timeout_s = number_or_none(fields, "start_timeout_s", max_start_timeout_s).value_or(60);
-    if (fields.has("pool")) request.pool = plain_name_field(fields, "pool", limits::pool_bytes);
-    if (fields.has("id")) request.id = plain_name_field(fields, "id", limits::backend_id_bytes);
-    if (spawn.bytes() > limits::spawn_bytes)
-        fields.refuse(fmt::format("spawn is longer than {} bytes", limits::spawn_bytes));
+    if (fields.has("pool")) request.pool = plain_name_field(fields, "pool", keys::controller::limits::pool_bytes);
+    if (fields.has("id")) request.id = plain_name_field(fields, "id", keys::controller::limits::backend_id_bytes);
+    if (spawn.bytes() > keys::controller::limits::spawn_bytes)
+        fields.refuse(fmt::format("spawn is longer than {} bytes", keys::controller::limits::spawn_bytes));
     if (auto error = fields.error()) return *error;
     auto readiness = readiness_of(ready);
     if (!readiness) return readiness.error();
@@ -116,14 +116,15 @@ Result<core::SpawnRequest> spawn_of(const JsonValue& object) {
     return request;
 }
 
-Result<core::ConnectRequest> decode_connect(const Request& request) {
+Result<keys::controller::ConnectRequest> decode_connect(const Request& request) {
     auto body = body_only(request);
     if (!body) return body.error();
     Fields fields(*body);
-    core::ConnectRequest connect;
+    keys::controller::ConnectRequest connect;
     connect.caller = caller_of(request);
-    connect.user = text_field(fields, "user", limits::user_bytes);
-    const std::uint64_t max_s = std::chrono::duration_cast<std::chrono::seconds>(limits::connect_wait).count();
+    connect.user = text_field(fields, "user", keys::controller::limits::user_bytes);
+    const std::uint64_t max_s =
+        std::chrono::duration_cast<std::chrono::seconds>(keys::controller::limits::connect_wait).count();
     connect.wait = std::chrono::seconds(fields.whole("wait_s", 0, max_s).value_or(0));
     connect.ttl = duration_field(fields, "ttl_ms");
     const JsonValue* key = fields.object("key");
@@ -143,55 +144,55 @@ Result<DecodedBackends> decode_backends(const Request& request) {
     auto query = query_only(request);
     if (!query) return query.error();
     DecodedBackends decoded;
-    decoded.filter.name = query->text("key", limits::key_name_bytes).value_or("");
-    decoded.filter.name_space = query->text("namespace", limits::namespace_bytes).value_or("");
-    decoded.filter.drone = query->text("drone", limits::holder_bytes).value_or("");
+    decoded.filter.name = query->text("key", keys::controller::limits::key_name_bytes).value_or("");
+    decoded.filter.name_space = query->text("namespace", lease::limits::namespace_bytes).value_or("");
+    decoded.filter.drone = query->text("drone", lease::limits::holder_bytes).value_or("");
     const auto state = query->text("state", 32);
-    if (state) decoded.filter.state = core::parse_backend_state(*state);
+    if (state) decoded.filter.state = keys::controller::parse_backend_state(*state);
     if (state && !decoded.filter.state) query->check(invalid_argument("state is not one that a backend has"));
-    decoded.page.after = query->text("after", limits::backend_id_bytes).value_or("");
+    decoded.page.after = query->text("after", keys::controller::limits::backend_id_bytes).value_or("");
     decoded.page.limit = query->whole("limit", 1, 1000).value_or(100);
     if (auto error = query->error()) return *error;
     return decoded;
 }
 
-Result<core::Severity> decode_terminate(const Request& request) {
+Result<keys::controller::Severity> decode_terminate(const Request& request) {
     auto body = body_only(request);
     if (!body) return body.error();
     Fields fields(*body);
     const std::string how = fields.text("how").value_or("soft");
     if (how != "soft" && how != "hard") fields.refuse("how must be soft or hard");
     if (auto error = fields.error()) return *error;
-    return how == "hard" ? core::Severity::hard : core::Severity::soft;
+    return how == "hard" ? keys::controller::Severity::hard : keys::controller::Severity::soft;
 }
 
 Result<DecodedKeys> decode_keys(const Request& request) {
     auto query = query_only(request);
     if (!query) return query.error();
     DecodedKeys keys;
-    keys.name_space = query->text("namespace", limits::namespace_bytes).value_or("");
+    keys.name_space = query->text("namespace", lease::limits::namespace_bytes).value_or("");
     keys.limit = query->whole("limit", 1, 1000).value_or(100);
-    keys.after = query->text("after", limits::cursor_bytes).value_or("");
-    query->check(core::check_namespace(keys.name_space));
+    keys.after = query->text("after", lease::limits::cursor_bytes).value_or("");
+    query->check(lease::check_namespace(keys.name_space));
     if (auto error = query->error()) return *error;
     return keys;
 }
 
-Result<core::Key> decode_key_only(const Request& request, const std::string& key) {
+Result<keys::controller::Key> decode_key_only(const Request& request, const std::string& key) {
     if (auto nothing = decode_nothing(request); !nothing) return nothing.error();
     const std::size_t slash = key.find('/');
-    if (slash == std::string::npos) return core::checked_key({{}, key, {}});
-    return core::checked_key({key.substr(0, slash), key.substr(slash + 1), {}});
+    if (slash == std::string::npos) return keys::controller::checked_key({{}, key, {}});
+    return keys::controller::checked_key({key.substr(0, slash), key.substr(slash + 1), {}});
 }
 
-void put_backend(JsonWriter& json, const core::BackendView& view, Instant now) {
-    const core::Backend& backend = view.backend;
-    const core::BackendProgress& progress = backend.progress;
+void put_backend(codec::JsonWriter& json, const keys::controller::BackendView& view, Instant now) {
+    const keys::controller::Backend& backend = view.backend;
+    const keys::controller::BackendProgress& progress = backend.progress;
     json.open_object().field("id", backend.id);
     put_key(json, backend.key);
     json.field("token", backend.token).field("drone", backend.drone);
-    json.field("state", core::to_string(progress.state));
-    json.field_or_null("reason", progress.reason ? core::to_string(*progress.reason) : std::string_view());
+    json.field("state", to_string(progress.state));
+    json.field_or_null("reason", progress.reason ? to_string(*progress.reason) : std::string_view());
     json.key("exit_code");
     progress.exit_code ? json.number(*progress.exit_code) : json.null();
     json.field_or_null("address", progress.address);
@@ -202,24 +203,24 @@ void put_backend(JsonWriter& json, const core::BackendView& view, Instant now) {
     json.close_object();
 }
 
-void put_held_key(JsonWriter& json, const core::HeldKey& held) {
+void put_held_key(codec::JsonWriter& json, const keys::controller::HeldKey& held) {
     json.open_object();
     put_key(json, held.key);
     json.field("backend", held.backend).field("drone", held.drone).field("token", held.token);
-    json.field_or_null("state", held.state ? core::to_string(*held.state) : std::string_view());
+    json.field_or_null("state", held.state ? to_string(*held.state) : std::string_view());
     json.flag("renewable", held.renewable).field("ttl_ms", to_ms(held.ttl));
     json.field("expires_in_ms", to_ms(held.expires_in)).close_object();
 }
 
-Response answer_connect(const core::Connected& connected) {
-    const core::Backend& backend = connected.backend;
+Response answer_connect(const keys::controller::Connected& connected) {
+    const keys::controller::Backend& backend = connected.backend;
     Response response{.status = connected.spawned ? 201 : 200};
-    JsonWriter json(response.body);
+    codec::JsonWriter json(response.body);
     json.open_object().field("backend_id", backend.id);
     put_key(json, backend.key);
-    json.flag("spawned", connected.spawned).field("status", core::to_string(backend.progress.state));
+    json.flag("spawned", connected.spawned).field("status", to_string(backend.progress.state));
     const auto& reason = backend.progress.reason;
-    json.field_or_null("reason", reason ? core::to_string(*reason) : std::string_view());
+    json.field_or_null("reason", reason ? to_string(*reason) : std::string_view());
     json.field("token", backend.token);
     json.field_or_null("address", backend.progress.address);
     json.field("status_url", "/v1/backends/" + percent_encode(backend.id) + "/status");
@@ -227,30 +228,32 @@ Response answer_connect(const core::Connected& connected) {
     return response;
 }
 
-Response answer_keys(const core::KeyPage& page) {
+Response answer_keys(const keys::controller::KeyPage& page) {
     return answer_page("keys", page.keys, page.next, put_held_key);
 }
 
-Response answer_key(const core::HeldKey& key) {
+Response answer_key(const keys::controller::HeldKey& key) {
     Response response;
-    JsonWriter json(response.body);
+    codec::JsonWriter json(response.body);
     put_held_key(json, key);
     return response;
 }
 
-Response answer_backend(const core::BackendView& backend, Instant now) {
-    return answer_one("backend", backend,
-                      [now](JsonWriter& json, const core::BackendView& view) { put_backend(json, view, now); });
+Response answer_backend(const keys::controller::BackendView& backend, Instant now) {
+    return answer_one("backend", backend, [now](codec::JsonWriter& json, const keys::controller::BackendView& view) {
+        put_backend(json, view, now);
+    });
 }
 
-Response answer_backends(const core::BackendPage& page, const core::UnreportedBackends& unreported, Instant now) {
+Response answer_backends(const keys::controller::BackendPage& page,
+                         const keys::controller::UnreportedBackends& unreported, Instant now) {
     Response response;
-    JsonWriter json(response.body);
+    codec::JsonWriter json(response.body);
     json.open_object().key("backends").open_array();
-    for (const core::BackendView& view : page.backends)
+    for (const keys::controller::BackendView& view : page.backends)
         put_backend(json, view, now);
     json.close_array().key("unreported").open_array();
-    for (const core::HeldKey& held : unreported.keys) {
+    for (const keys::controller::HeldKey& held : unreported.keys) {
         json.open_object().field("id", held.backend);
         put_key(json, held.key);
         json.field("token", held.token).field("drone", held.drone).close_object();
@@ -259,15 +262,16 @@ Response answer_backends(const core::BackendPage& page, const core::UnreportedBa
     return response;
 }
 
-std::string status_event(const core::BackendView& backend, Instant now) {
+std::string status_event(const keys::controller::BackendView& backend, Instant now) {
     std::string text = "event: status\ndata: ";
-    JsonWriter json(text);
+    codec::JsonWriter json(text);
     put_backend(json, backend, now);
     return text + "\n\n";
 }
 
 void reply_unknown(Services& services, const std::string& id, Reply reply) {
-    services.controller.why_unknown(id, [reply = std::move(reply)](const core::Refused& why) { reply(failure(why)); });
+    services.controller.why_unknown(id,
+                                    [reply = std::move(reply)](const authority::Refused& why) { reply(failure(why)); });
 }
 
 }  // namespace
@@ -275,11 +279,11 @@ void reply_unknown(Services& services, const std::string& id, Reply reply) {
 void handle_connect(Services& services, const Request& request, const std::string&, Reply reply) {
     auto decoded = decode_connect(request);
     if (!decoded) return reply(failure(decoded.error()));
-    if (decoded->spawn && !services.spawns) return reply(failure(core::Code::spawn_not_allowed));
-    const auto ticket =
-        services.controller.connect(std::move(*decoded), [reply](const core::Answer<core::Connected>& answer) {
+    if (decoded->spawn && !services.spawns) return reply(failure(Code::spawn_not_allowed));
+    const auto ticket = services.controller.connect(
+        std::move(*decoded), [reply](const authority::Answer<keys::controller::Connected>& answer) {
             if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
-            reply(answer_connect(std::get<core::Connected>(answer)));
+            reply(answer_connect(std::get<keys::controller::Connected>(answer)));
         });
     if (ticket != 0) reply.wait([&services, ticket] { services.controller.cancel_connect(ticket); });
 }
@@ -287,13 +291,13 @@ void handle_connect(Services& services, const Request& request, const std::strin
 void handle_list_keys(Services& services, const Request& request, const std::string&, Reply reply) {
     const auto decoded = decode_keys(request);
     if (!decoded) return reply(failure(decoded.error()));
-    core::ListQuery query;
+    store::ListQuery query;
     query.name_space = decoded->name_space;
     query.limit = decoded->limit;
     query.after = decoded->after;
-    services.controller.keys(query, [reply](const core::Answer<core::KeyPage>& answer) {
+    services.controller.keys(query, [reply](const authority::Answer<keys::controller::KeyPage>& answer) {
         if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
-        reply(answer_keys(std::get<core::KeyPage>(answer)));
+        reply(answer_keys(std::get<keys::controller::KeyPage>(answer)));
     });
 }
 
@@ -302,9 +306,9 @@ void handle_bar_key(Services& services, const Request& request, const std::strin
     if (!decoded) return reply(failure(decoded.error()));
     services.controller.bar(
         *decoded,
-        [reply](const core::Answer<core::HeldKey>& answer) {
+        [reply](const authority::Answer<keys::controller::HeldKey>& answer) {
             if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
-            reply(answer_key(std::get<core::HeldKey>(answer)));
+            reply(answer_key(std::get<keys::controller::HeldKey>(answer)));
         },
         caller_of(request));
 }
@@ -313,7 +317,7 @@ void handle_list_backends(Services& services, const Request& request, const std:
     const auto decoded = decode_backends(request);
     if (!decoded) return reply(failure(decoded.error()));
     services.controller.unreported(
-        decoded->filter, [&services, query = *decoded, reply](core::UnreportedBackends unreported) {
+        decoded->filter, [&services, query = *decoded, reply](keys::controller::UnreportedBackends unreported) {
             const auto page = services.controller.backends(query.filter, query.page.after, query.page.limit);
             if (!query.page.after.empty()) unreported.keys.clear();  // they were on the first page
             reply(answer_backends(page, unreported, services.authority.now()));
@@ -332,7 +336,7 @@ void handle_backend_status(Services& services, const Request& request, const std
     if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
     if (!services.controller.backend(id)) return reply_unknown(services, id, std::move(reply));
     reply.stream(Feed([&services, id](const Tell& tell) -> Feeding {
-        const auto told = [&services, tell](const core::BackendView& view) {
+        const auto told = [&services, tell](const keys::controller::BackendView& view) {
             tell(status_event(view, services.authority.now()), view.backend.ended());
         };
         const auto backend = services.controller.backend(id);
@@ -346,11 +350,11 @@ void handle_terminate_backend(Services& services, const Request& request, const 
     const auto how = decode_terminate(request);
     if (!how) return reply(failure(how.error()));
     const auto answer = services.controller.terminate(id, *how);
-    const auto* refused = std::get_if<core::Refused>(&answer);
-    if (refused != nullptr && refused->code == core::Code::unknown_backend)
+    const auto* refused = std::get_if<authority::Refused>(&answer);
+    if (refused != nullptr && refused->code == Code::unknown_backend)
         return reply_unknown(services, id, std::move(reply));
     if (refused != nullptr) return reply(failure(*refused));
-    reply(answer_backend(std::get<core::BackendView>(answer), services.authority.now()));
+    reply(answer_backend(std::get<keys::controller::BackendView>(answer), services.authority.now()));
 }
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -6,14 +6,14 @@
 #include "lease/manifest.h"
 #include "lease/owner.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 std::string shown_time(Instant instant) {
     return format_wall_time(shown_wall_ms(instant));
 }
 
-void put_timeline(JsonWriter& json, const core::Timeline& timeline, ClientTime client_time) {
+void put_timeline(codec::JsonWriter& json, const lease::Timeline& timeline, ClientTime client_time) {
     json.key("timeline").open_object();
     json.field("renew_in_ms", to_ms(timeline.renew_in));
     json.field("soft_terminate_in_ms", to_ms(timeline.soft_terminate_in));
@@ -30,26 +30,26 @@ void put_timeline(JsonWriter& json, const core::Timeline& timeline, ClientTime c
 
 /// The session of a leader proves that it is the leader (R2), so only the response to its own request has it.
 bool shows_session(const LeaseView& view) {
-    return view.granted || core::shows_session(view.resource, view.lease.session);
+    return view.granted || lease::shows_session(view.resource, view.lease.session);
 }
 
 }  // namespace
 
-void put_names(JsonWriter& json, std::string_view resource, core::Token token) {
-    const core::SplitName split = core::split_name(resource);
-    json.field("id", core::to_string(core::LeaseName{std::string(resource), token}));
+void put_names(codec::JsonWriter& json, std::string_view resource, lease::Token token) {
+    const lease::SplitName split = lease::split_name(resource);
+    json.field("id", to_string(lease::LeaseName{std::string(resource), token}));
     json.field("namespace", split.name_space).field("resource", split.resource);
 }
 
-void put_lease(JsonWriter& json, const LeaseView& view, ClientTime client_time) {
-    const core::Lease& lease = view.lease;
+void put_lease(codec::JsonWriter& json, const LeaseView& view, ClientTime client_time) {
+    const lease::Lease& lease = view.lease;
     json.open_object();
     put_names(json, view.resource, lease.token);
-    json.field("predicate", core::to_string(lease.predicate));
+    json.field("predicate", to_string(lease.predicate));
     json.field("holder", lease.holder);
     if (shows_session(view)) json.field("session", lease.session);
     json.field("token", lease.token);
-    json.field("state", core::to_string(core::LeaseState::active)).flag("renewable", lease.renewable);
+    json.field("state", to_string(lease::LeaseState::active)).flag("renewable", lease.renewable);
     if (!lease.reason.empty() && !view.brief) json.field("reason", lease.reason);
     if (!lease.metadata.empty() && !view.brief) json.key("metadata").raw(printable_json(lease.metadata));
     json.field("ttl_ms", to_ms(lease.ttl));
@@ -62,10 +62,10 @@ void put_lease(JsonWriter& json, const LeaseView& view, ClientTime client_time) 
     json.close_object();
 }
 
-void put_grace(JsonWriter& json, const core::Verified& verified) {
-    if (verified.state != core::LeaseState::grace) return;
+void put_grace(codec::JsonWriter& json, const lease::Verified& verified) {
+    if (verified.state != lease::LeaseState::grace) return;
     json.field("holder", verified.reserved_holder);
     json.field("reserved_for_ms", to_ms(verified.reserved_for.value_or(Duration::zero())));
 }
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

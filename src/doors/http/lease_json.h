@@ -8,7 +8,7 @@
 #include "authority/authority.h"
 #include "codec/json_writer.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 
 /// The holder's own time, if it sent one (T4).
 using ClientTime = std::optional<std::uint64_t>;
@@ -16,18 +16,18 @@ using ClientTime = std::optional<std::uint64_t>;
 /// A lease to be shown.
 struct LeaseView {
     std::string_view resource;
-    const core::Lease& lease;
-    const core::Timeline& timeline;
+    const lease::Lease& lease;
+    const lease::Timeline& timeline;
     bool granted = false;  ///< to the reader of this response
     bool brief = false;    ///< without the holder's own texts
 };
 /// In the format of docs/http-api.md. Instants of the store are shown as wall-clock times, for people only (T1).
-void put_lease(JsonWriter& json, const LeaseView& view, ClientTime client_time = {});
+void put_lease(codec::JsonWriter& json, const LeaseView& view, ClientTime client_time = {});
 
 /// The fields that name a lease: id, namespace and resource.
-void put_names(JsonWriter& json, std::string_view resource, core::Token token);
+void put_names(codec::JsonWriter& json, std::string_view resource, lease::Token token);
 
 /// For whom an expired lease is reserved, and for how much longer (R5).
-void put_grace(JsonWriter& json, const core::Verified& verified);
+void put_grace(codec::JsonWriter& json, const lease::Verified& verified);
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

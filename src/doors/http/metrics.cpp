@@ -7,10 +7,10 @@
 #include <prometheus/text_serializer.h>
 #include <vector>
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
-constexpr std::size_t outcomes = core::code_count + 1;  // the codes, and `ok`
+constexpr std::size_t outcomes = code_count + 1;  // the codes, and `ok`
 
 const prometheus::Histogram::BucketBoundaries& lateness_buckets() {
     static const prometheus::Histogram::BucketBoundaries bounds{0.0005, 0.001, 0.002, 0.005, 0.01, 0.02,
@@ -76,13 +76,13 @@ struct Metrics::Impl {
 Metrics::Metrics(prometheus::Registry& registry) : impl_(std::make_unique<Impl>(registry)) {}
 Metrics::~Metrics() = default;
 
-void Metrics::count(const Route* route, std::optional<core::Code> outcome) {
+void Metrics::count(const Route* route, std::optional<Code> outcome) {
     const std::size_t verb = route == nullptr ? routes().size() : static_cast<std::size_t>(route - routes().data());
-    const std::size_t column = outcome ? static_cast<std::size_t>(*outcome) : core::code_count;
+    const std::size_t column = outcome ? static_cast<std::size_t>(*outcome) : code_count;
     prometheus::Counter*& counter = impl_->counters[verb * outcomes + column];
     if (counter == nullptr) {
         const std::string_view verb_name = route == nullptr ? "none" : route->operation;
-        const std::string_view outcome_name = outcome ? core::name_of(*outcome) : "ok";
+        const std::string_view outcome_name = outcome ? name_of(*outcome) : "ok";
         counter = &impl_->requests.Add({{"verb", std::string(verb_name)}, {"outcome", std::string(outcome_name)}});
     }
     counter->Increment();
@@ -97,15 +97,15 @@ void Metrics::set_leases(std::size_t active, std::size_t waiters) {
     impl_->waiters.Set(static_cast<double>(waiters));
 }
 
-void Metrics::set_keys(const core::Controller::Counts& counts) {
+void Metrics::set_keys(const keys::controller::Controller::Counts& counts) {
     impl_->drones.Set(static_cast<double>(counts.drones));
     for (std::size_t i = 0; i < counts.backends.size(); ++i) {
-        const std::string_view state = core::to_string(static_cast<core::BackendState>(i));
+        const std::string_view state = to_string(static_cast<keys::controller::BackendState>(i));
         impl_->backends.Add({{"state", std::string(state)}}).Set(static_cast<double>(counts.backends[i]));
     }
 }
 
-void Metrics::set_services(const core::Directory::Counts& counts) {
+void Metrics::set_services(const discovery::directory::Directory::Counts& counts) {
     impl_->services.Set(static_cast<double>(counts.connected));
     impl_->awaiting.Set(static_cast<double>(counts.awaiting));
     const auto raise = [&](const char* outcome, std::uint64_t to) {
@@ -145,4 +145,4 @@ std::string Metrics::text() const {
     return prometheus::TextSerializer().Serialize(impl_->registry.Collect());
 }
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -13,7 +13,7 @@ namespace prometheus {
 class Registry;
 }
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 
 /// The metrics of GET /metrics. Counters are looked up by index, not by label.
 class Metrics {
@@ -22,11 +22,11 @@ class Metrics {
     ~Metrics();
 
     /// Counts an answered request. `route` is null if no route matched or the request was malformed.
-    void count(const Route* route, std::optional<core::Code> outcome);
+    void count(const Route* route, std::optional<Code> outcome);
     void set_connections(std::size_t connections);
     void set_leases(std::size_t active, std::size_t waiters);
-    void set_keys(const core::Controller::Counts& counts);
-    void set_services(const core::Directory::Counts& counts);
+    void set_keys(const keys::controller::Controller::Counts& counts);
+    void set_services(const discovery::directory::Directory::Counts& counts);
     void set(const MetricNumbers& numbers);
     void observe_expiry_lateness(Duration late);
     void observe_loop_delay(Duration delay);
@@ -39,4 +39,4 @@ class Metrics {
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

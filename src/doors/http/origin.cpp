@@ -9,7 +9,7 @@
 
 #include "doors/http/fields.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 constexpr std::string_view digits = "0123456789";
@@ -94,4 +94,4 @@ std::string origin_problem(const Request& request, const std::vector<std::string
     return "a page of another origin may not call this server: " + shown(request.origin);
 }
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -5,7 +5,7 @@
 
 #include "doors/http/request.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 
 /// Why a request may come from an unrelated web page; empty if it does not. A server has no passwords, so a browser
 /// that can reach it must not let every web page in.
@@ -18,4 +18,4 @@ namespace holdfast::http {
 /// `names` are in lower case.
 std::string origin_problem(const Request& request, const std::vector<std::string>& names);
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

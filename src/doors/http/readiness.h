@@ -7,7 +7,7 @@
 
 #include "base/time.h"
 
-namespace holdfast {
+namespace holdfast::doors::http {
 
 /// A problem of a server: a stable code, a sentence that says what to do, and how long it will last, if known.
 struct Trouble {
@@ -27,4 +27,4 @@ struct MetricNumber {
 };
 using MetricNumbers = std::vector<MetricNumber>;
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::http

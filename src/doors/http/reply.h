@@ -12,7 +12,7 @@
 #include "doors/http/response.h"
 #include "keys/controller/controller.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 
 class Metrics;
 class Session;
@@ -53,9 +53,9 @@ class Reply {
 
 /// The services that handlers use. Outlives every open Reply.
 struct Services {
-    core::Authority& authority;
-    core::Controller& controller;
-    core::Directory& directory;
+    authority::Authority& authority;
+    keys::controller::Controller& controller;
+    discovery::directory::Directory& directory;
     Metrics& metrics;
     std::string version;
     std::function<std::string()> quorum_status;  ///< empty: not clustered
@@ -66,4 +66,4 @@ struct Services {
     bool spawns = true;  ///< whether requests may start commands on drones
 };
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 
 /// A complete request as the routes see it. The target is split into path and query, and is otherwise as sent: still
 /// percent-encoded.
@@ -28,4 +28,4 @@ struct Request {
     std::uint64_t connection = 0;
 };
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -6,7 +6,7 @@
 
 #include "base/assert.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 namespace beast = boost::beast;
@@ -24,10 +24,10 @@ std::string text_of(const Message& message, const char* name) {
     return {value.data(), value.size()};
 }
 
-core::Code code_for(beast::error_code error) {
-    if (error == beast::http::error::header_limit) return core::Code::header_too_large;
-    if (error == beast::http::error::body_limit) return core::Code::body_too_large;
-    return core::Code::bad_request;
+Code code_for(beast::error_code error) {
+    if (error == beast::http::error::header_limit) return Code::header_too_large;
+    if (error == beast::http::error::body_limit) return Code::body_too_large;
+    return Code::bad_request;
 }
 
 /// True if a header field is folded onto the next line (RFC 9112, 5.2), which parsers understand differently.
@@ -78,7 +78,7 @@ std::size_t RequestReader::held_bytes() const {
     return impl_->parser ? impl_->parser->get().body().size() : 0;
 }
 
-RequestReader::Step RequestReader::fail(core::Code code, std::string detail) {
+RequestReader::Step RequestReader::fail(Code code, std::string detail) {
     failure_ = code;
     detail_ = std::move(detail);
     return Step::failed;
@@ -95,11 +95,11 @@ RequestReader::Step RequestReader::feed(std::string_view& input) {
         beast::error_code error;
         const std::size_t used = parser.put(boost::asio::const_buffer(input.data(), input.size()), error);
         if (in_header && is_folded(input.substr(0, used)))
-            return fail(core::Code::bad_request, "a header field goes on in the next line; write each in one line");
+            return fail(Code::bad_request, "a header field goes on in the next line; write each in one line");
         input.remove_prefix(used);
         // The parser applies its own limit to the request line and to the fields separately.
         if (in_header) impl_->header_bytes += used;
-        if (impl_->header_bytes > max_header_bytes) return fail(core::Code::header_too_large, {});
+        if (impl_->header_bytes > max_header_bytes) return fail(Code::header_too_large, {});
         if (error == beast::http::error::need_more) return Step::need_more;
         if (error) return fail(code_for(error), {});
     }
@@ -109,13 +109,12 @@ RequestReader::Step RequestReader::feed(std::string_view& input) {
 RequestReader::Step RequestReader::finished() {
     const Message& message = impl_->parser->get();
     const std::size_t hosts = message.count(Field::host);
-    if (hosts > 1) return fail(core::Code::bad_request, "there is more than one Host");
-    if (hosts == 0 && message.version() >= 11) return fail(core::Code::bad_request, "HTTP/1.1 needs a Host");
-    if (message.count(Field::origin) > 1) return fail(core::Code::bad_request, "there is more than one Origin");
-    if (message.count("Sec-Fetch-Site") > 1)
-        return fail(core::Code::bad_request, "there is more than one Sec-Fetch-Site");
+    if (hosts > 1) return fail(Code::bad_request, "there is more than one Host");
+    if (hosts == 0 && message.version() >= 11) return fail(Code::bad_request, "HTTP/1.1 needs a Host");
+    if (message.count(Field::origin) > 1) return fail(Code::bad_request, "there is more than one Origin");
+    if (message.count("Sec-Fetch-Site") > 1) return fail(Code::bad_request, "there is more than one Sec-Fetch-Site");
     if (message.count(Field::transfer_encoding) > 0 && !impl_->parser->chunked())
-        return fail(core::Code::bad_request, "the only Transfer-Encoding known here is chunked");
+        return fail(Code::bad_request, "the only Transfer-Encoding known here is chunked");
     return Step::ready;
 }
 
@@ -155,4 +154,4 @@ bool RequestReader::wants_continue() {
     return true;
 }
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

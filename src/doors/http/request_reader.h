@@ -7,7 +7,7 @@
 #include "base/code.h"
 #include "doors/http/request.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 
 inline constexpr std::size_t max_header_bytes = 16 * 1024;
 inline constexpr std::size_t max_body_bytes = 1024 * 1024;
@@ -30,7 +30,7 @@ class RequestReader {
     Request take();
 
     /// The error to send after `failed`.
-    core::Code failure() const { return failure_; }
+    Code failure() const { return failure_; }
     const std::string& detail() const { return detail_; }
 
     /// The bytes of the body received so far.
@@ -45,11 +45,11 @@ class RequestReader {
  private:
     struct Impl;
     std::unique_ptr<Impl> impl_;
-    core::Code failure_ = core::Code::bad_request;
+    Code failure_ = Code::bad_request;
     std::string detail_;
 
-    Step fail(core::Code code, std::string detail);
+    Step fail(Code code, std::string detail);
     Step finished();
 };
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -8,10 +8,8 @@
 #include "base/text.h"
 #include "codec/json_writer.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
-
-using core::Code;
 
 std::string_view reason_of(int status) {
     switch (status) {
@@ -157,23 +155,23 @@ int status_of(Code code) {
 }
 
 std::string message_of(Code code, std::string_view detail) {
-    if (detail.empty()) return std::string(core::advice_of(code));
+    if (detail.empty()) return std::string(advice_of(code));
     return is_utf8(detail) ? std::string(detail) : percent_encode(detail);
 }
 
 Response failure(Code code, std::string_view detail, std::optional<Duration> retry_in) {
     Response response{.status = status_of(code), .code = code, .retry_in = retry_in};
-    JsonWriter json(response.body);
+    codec::JsonWriter json(response.body);
     json.open_object().key("error").open_object();
-    json.field("code", core::name_of(code)).field("message", message_of(code, detail));
+    json.field("code", name_of(code)).field("message", message_of(code, detail));
     json.close_object();
     if (retry_in) json.field("retry_in_ms", to_ms_up(*retry_in));
     json.close_object();
     return response;
 }
 
-core::Code code_named(std::string_view name) {
-    return core::code_in(name).value_or(Code::storage_failed);
+Code code_named(std::string_view name) {
+    return code_in(name).value_or(Code::storage_failed);
 }
 
 Response failure(const Error& error) {
@@ -223,4 +221,4 @@ std::string http_date(std::int64_t wall_ms) {
     return {buffer.data(), static_cast<std::size_t>(length)};
 }
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -8,28 +8,28 @@
 #include "base/result.h"
 #include "base/time.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 
 /// A response before it is serialised.
 struct Response {
     int status = 200;
     std::string body{};
-    std::optional<core::Code> code{};    ///< why it is not a plain success, for the metrics
+    std::optional<Code> code{};          ///< why it is not a plain success, for the metrics
     std::optional<Duration> retry_in{};  ///< becomes Retry-After on a 503
     std::string allow{};                 ///< the methods that this path accepts, on a 405
     std::string_view content_type = "application/json";
 };
 
 /// The HTTP status of each code, as docs/http-api.md lists them.
-int status_of(core::Code code);
+int status_of(Code code);
 /// `storage_failed` if no code has that name.
-core::Code code_named(std::string_view name);
+Code code_named(std::string_view name);
 
 /// The detail, or the code's own advice if there is none. Safe to put into JSON, even if a library wrote the detail.
-std::string message_of(core::Code code, std::string_view detail);
+std::string message_of(Code code, std::string_view detail);
 
 /// `{"error": {code, message}}`. Without a detail the message is the code's own advice.
-Response failure(core::Code code, std::string_view detail = {}, std::optional<Duration> retry_in = {});
+Response failure(Code code, std::string_view detail = {}, std::optional<Duration> retry_in = {});
 Response failure(const Error& error);
 
 /// How to serialise a response.
@@ -47,4 +47,4 @@ void append_stream_head(std::string& out, std::string_view date);
 /// `Sun, 15 Nov 2026 12:00:00 GMT`.
 std::string http_date(std::int64_t wall_ms);
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "doors/http/handlers.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 constexpr std::array table{
@@ -160,4 +160,4 @@ Match find_route(std::string_view method, std::string_view path) {
     return match;
 }
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

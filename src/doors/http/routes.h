@@ -8,7 +8,7 @@
 #include "doors/http/reply.h"
 #include "doors/http/request.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 
 using Handler = void (*)(Services& services, const Request& request, const std::string& parameter, Reply reply);
 
@@ -37,4 +37,4 @@ Match find_route(std::string_view method, std::string_view path);
 /// docs/openapi.json, as it was when this was built.
 std::string_view openapi_json();
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -4,11 +4,11 @@
 #include "doors/http/metrics.h"
 #include "doors/http/routes.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 /// A shortage that prevents new grants, while held leases can still be renewed and released.
-std::optional<Trouble> want_of_room(const core::Authority& authority) {
+std::optional<Trouble> want_of_room(const authority::Authority& authority) {
     if (authority.memory_full())
         return Trouble{"memory_full",
                        "the memory limit (--max-memory) is reached: leases are renewed and released, but none is "
@@ -22,7 +22,7 @@ std::optional<Trouble> want_of_room(const core::Authority& authority) {
 
 /// The most important problem of this server. Problems that prevent grants come first.
 std::optional<Trouble> trouble_of(const Services& services) {
-    const core::Authority& authority = services.authority;
+    const authority::Authority& authority = services.authority;
     if (authority.stopping()) return Trouble{"stopping", "the server is stopping"};
     if (const Error* away = services.store_trouble()) return Trouble{"store_unavailable", away->message};
     if (const Duration left = authority.recovering_for(); left > Duration::zero()) {
@@ -42,10 +42,10 @@ std::optional<Trouble> trouble_of(const Services& services) {
 
 void handle_health(Services& services, const Request& request, const std::string&, Reply reply) {
     if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
-    const core::Authority& authority = services.authority;
+    const authority::Authority& authority = services.authority;
     const std::optional<Trouble> trouble = trouble_of(services);
     Response response;
-    JsonWriter json(response.body);
+    codec::JsonWriter json(response.body);
     json.open_object().field("status", trouble ? trouble->code : "ok").flag("ready", !trouble || trouble->grants);
     if (trouble) json.field("reason", trouble->reason);
     if (const Error* away = services.store_trouble()) json.field("trouble", away->message);
@@ -61,12 +61,12 @@ void handle_ready(Services& services, const Request& request, const std::string&
     const std::optional<Trouble> trouble = trouble_of(services);
     const bool ready = !trouble || trouble->grants;
     Response response;
-    JsonWriter json(response.body);
+    codec::JsonWriter json(response.body);
     json.open_object().flag("ready", ready).field("code", trouble ? trouble->code : "ok");
     if (trouble) json.field("reason", trouble->reason);
     if (!ready) {
         response.status = 503;
-        response.code = core::Code::unavailable;
+        response.code = Code::unavailable;
         response.retry_in = trouble->left;
     }
     if (trouble && trouble->left) json.field("retry_in_ms", to_ms_up(*trouble->left));
@@ -83,7 +83,7 @@ void handle_store(Services& services, const Request& request, const std::string&
 
 void handle_quorum(Services& services, const Request& request, const std::string&, Reply reply) {
     if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
-    if (!services.quorum_status) return reply(failure(core::Code::not_clustered));
+    if (!services.quorum_status) return reply(failure(Code::not_clustered));
     Response response;
     response.body = services.quorum_status();
     reply(std::move(response));
@@ -120,4 +120,4 @@ void handle_events(Services&, const Request& request, const std::string&, Reply 
     reply.stream(std::move(*filter));
 }
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -14,28 +14,28 @@
 #include "doors/http/handlers.h"
 #include "lease/limits.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 // What an admin decides about services: which identities are approved, and which names they may have (D5).
 
-namespace limits = core::limits;
+namespace limits = lease::limits;
 
 /// A rule for the service name in the path, in canonical form. Further errors: `invalid_name`, `invalid_identity`.
 struct DecodedNameRule {
-    core::NameRuleKey about;
-    core::NameRule rule;
+    lease::NameRuleKey about;
+    lease::NameRule rule;
 };
 
 Result<void> check_identity(const std::string& identity) {
-    if (is_identity_id(identity)) return {};
-    return Error{std::string(name_of(core::Code::invalid_identity)),
+    if (discovery::identity::is_identity_id(identity)) return {};
+    return Error{std::string(name_of(Code::invalid_identity)),
                  "an identity has 32 characters of a-z and 2-7, as `holdfast identity show` says"};
 }
 
 Result<std::string> service_name(const std::string& given) {
-    auto name = core::normalised_service_name(given);
-    if (!name) return Error{std::string(name_of(core::Code::invalid_name)), name.error().message};
+    auto name = discovery::directory::normalised_service_name(given);
+    if (!name) return Error{std::string(name_of(Code::invalid_name)), name.error().message};
     return std::move(*name);
 }
 
@@ -53,11 +53,11 @@ Result<DecodedNameRule> decode_name_rule(const Request& request, const std::stri
     DecodedNameRule decoded;
     decoded.about.name = std::move(*name);
     decoded.about.identity = fields.text("identity").value_or("");
-    decoded.rule.reason = text_field(fields, "reason", limits::reason_bytes);
+    decoded.rule.reason = text_field(fields, "reason", lease::limits::reason_bytes);
     decoded.rule.since_wall_ms = wall_clock_ms();
     const std::string rule = fields.text("rule").value_or("");
     if (rule == "reserved")
-        decoded.rule.kind = core::NameRule::Kind::reserved;
+        decoded.rule.kind = lease::NameRule::Kind::reserved;
     else if (rule != "denied")
         fields.refuse("rule must be denied or reserved");
     if (rule == "reserved" && decoded.about.identity.empty())
@@ -68,12 +68,12 @@ Result<DecodedNameRule> decode_name_rule(const Request& request, const std::stri
     return decoded;
 }
 
-Result<core::NameRuleKey> decode_lifted_name_rules(const Request& request, const std::string& given) {
+Result<lease::NameRuleKey> decode_lifted_name_rules(const Request& request, const std::string& given) {
     auto query = query_only(request);
     if (!query) return query.error();
     auto name = service_name(given);
     if (!name) return name.error();
-    core::NameRuleKey about{std::move(*name), query->text("identity", limits::holder_bytes).value_or("")};
+    lease::NameRuleKey about{std::move(*name), query->text("identity", lease::limits::holder_bytes).value_or("")};
     if (auto error = query->error()) return *error;
     if (about.identity.empty()) return about;
     if (auto checked = check_identity(about.identity); !checked) return checked.error();
@@ -82,7 +82,7 @@ Result<core::NameRuleKey> decode_lifted_name_rules(const Request& request, const
 
 /// A page of rules, after the one that `next` named.
 struct DecodedRulesPage {
-    core::NameRuleKey after;
+    lease::NameRuleKey after;
     std::size_t limit = 0;
 };
 
@@ -90,7 +90,9 @@ Result<DecodedRulesPage> decode_name_rules_page(const Request& request) {
     auto query = query_only(request);
     if (!query) return query.error();
     DecodedRulesPage page;
-    const std::string after = query->text("after", limits::service_name_bytes + limits::holder_bytes).value_or("");
+    const std::string after =
+        query->text("after", discovery::directory::limits::service_name_bytes + lease::limits::holder_bytes)
+            .value_or("");
     page.limit = query->whole("limit", 1, 1000).value_or(1000);
     if (auto error = query->error()) return *error;
     const std::size_t slash = after.rfind('/');
@@ -99,20 +101,21 @@ Result<DecodedRulesPage> decode_name_rules_page(const Request& request) {
     return page;
 }
 
-void put_rule(JsonWriter& json, const core::NameRuleKey& about, const core::NameRule& rule) {
-    const bool reserved = rule.kind == core::NameRule::Kind::reserved;
+void put_rule(codec::JsonWriter& json, const lease::NameRuleKey& about, const lease::NameRule& rule) {
+    const bool reserved = rule.kind == lease::NameRule::Kind::reserved;
     json.open_object().field("name", about.name).field_or_null("identity", about.identity);
     json.field("rule", reserved ? "reserved" : "denied").field("reason", rule.reason);
     json.field("since", format_wall_time(rule.since_wall_ms)).close_object();
 }
 
-Response answer_approvals(const core::Policy& policy, const std::vector<core::Directory::Waiting>& waiting,
+Response answer_approvals(const lease::Policy& policy,
+                          const std::vector<discovery::directory::Directory::Waiting>& waiting,
                           const std::string& after, std::size_t limit) {
     Response response;
-    JsonWriter json(response.body);
-    json.open_object().field("approval", policy.approval == core::Approval::manual ? "manual" : "auto");
+    codec::JsonWriter json(response.body);
+    json.open_object().field("approval", policy.approval == lease::Approval::manual ? "manual" : "auto");
     json.key("waiting").open_array();
-    for (const core::Directory::Waiting& one : waiting) {
+    for (const discovery::directory::Directory::Waiting& one : waiting) {
         json.open_object().field("identity", one.identity).field("name", one.name).field("address", one.address);
         json.field("last_seen", format_wall_time(one.last_seen_ms)).close_object();
     }
@@ -129,14 +132,14 @@ Response answer_approvals(const core::Policy& policy, const std::vector<core::Di
 
 Response answer_approve(const std::string& identity, bool is_new) {
     Response response;
-    JsonWriter json(response.body);
+    codec::JsonWriter json(response.body);
     json.open_object().field("identity", identity).flag("approved", true).flag("changed", is_new).close_object();
     return response;
 }
 
-Response answer_name_rules(const core::Policy& policy, const core::NameRuleKey& after, std::size_t limit) {
+Response answer_name_rules(const lease::Policy& policy, const lease::NameRuleKey& after, std::size_t limit) {
     Response response;
-    JsonWriter json(response.body);
+    codec::JsonWriter json(response.body);
     json.open_object().key("rules").open_array();
     auto at = policy.name_rules.upper_bound(after);
     std::string last;
@@ -148,16 +151,16 @@ Response answer_name_rules(const core::Policy& policy, const core::NameRuleKey& 
     return response;
 }
 
-Response answer_name_rule(const core::NameRuleKey& about, const core::NameRule& rule) {
+Response answer_name_rule(const lease::NameRuleKey& about, const lease::NameRule& rule) {
     Response response;
-    JsonWriter json(response.body);
+    codec::JsonWriter json(response.body);
     put_rule(json, about, rule);
     return response;
 }
 
-Response answer_lifted_name_rules(const core::NameRuleKey& about, std::size_t lifted) {
+Response answer_lifted_name_rules(const lease::NameRuleKey& about, std::size_t lifted) {
     Response response;
-    JsonWriter json(response.body);
+    codec::JsonWriter json(response.body);
     json.open_object().field("name", about.name).field_or_null("identity", about.identity);
     json.field("lifted", std::uint64_t{lifted}).close_object();
     return response;
@@ -176,8 +179,8 @@ void handle_approve(Services& services, const Request& request, const std::strin
     if (auto checked = decode_identity_only(request, identity); !checked) return reply(failure(checked.error()));
     services.authority.approve(
         identity,
-        [reply, identity](const core::Answer<bool>& answer) {
-            if (const auto* refused = std::get_if<core::Refused>(&answer)) return reply(failure(*refused));
+        [reply, identity](const authority::Answer<bool>& answer) {
+            if (const auto* refused = std::get_if<authority::Refused>(&answer)) return reply(failure(*refused));
             reply(answer_approve(identity, std::get<bool>(answer)));
         },
         caller_of(request));
@@ -187,9 +190,9 @@ void handle_deny(Services& services, const Request& request, const std::string& 
     if (auto checked = decode_identity_only(request, identity); !checked) return reply(failure(checked.error()));
     services.authority.deny(
         identity, {"denied", wall_clock_ms()},
-        [reply, identity](const core::Answer<core::Ban>& answer) {
-            if (const auto* refused = std::get_if<core::Refused>(&answer)) return reply(failure(*refused));
-            reply(answer_ban(identity, std::get<core::Ban>(answer)));
+        [reply, identity](const authority::Answer<lease::Ban>& answer) {
+            if (const auto* refused = std::get_if<authority::Refused>(&answer)) return reply(failure(*refused));
+            reply(answer_ban(identity, std::get<lease::Ban>(answer)));
         },
         caller_of(request));
 }
@@ -205,9 +208,9 @@ void handle_put_service_rule(Services& services, const Request& request, const s
     if (!decoded) return reply(failure(decoded.error()));
     services.authority.put_name_rule(
         decoded->about, decoded->rule,
-        [reply, about = decoded->about](const core::Answer<core::NameRule>& answer) {
-            if (const auto* refused = std::get_if<core::Refused>(&answer)) return reply(failure(*refused));
-            reply(answer_name_rule(about, std::get<core::NameRule>(answer)));
+        [reply, about = decoded->about](const authority::Answer<lease::NameRule>& answer) {
+            if (const auto* refused = std::get_if<authority::Refused>(&answer)) return reply(failure(*refused));
+            reply(answer_name_rule(about, std::get<lease::NameRule>(answer)));
         },
         caller_of(request));
 }
@@ -217,11 +220,11 @@ void handle_lift_service_rules(Services& services, const Request& request, const
     if (!about) return reply(failure(about.error()));
     services.authority.lift_name_rules(
         *about,
-        [reply, about = *about](const core::Answer<std::size_t>& answer) {
-            if (const auto* refused = std::get_if<core::Refused>(&answer)) return reply(failure(*refused));
+        [reply, about = *about](const authority::Answer<std::size_t>& answer) {
+            if (const auto* refused = std::get_if<authority::Refused>(&answer)) return reply(failure(*refused));
             reply(answer_lifted_name_rules(about, std::get<std::size_t>(answer)));
         },
         caller_of(request));
 }
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -17,10 +17,10 @@
 #include "doors/http/response.h"
 #include "lease/limits.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
-namespace limits = core::limits;
+namespace limits = lease::limits;
 
 /// A signed update: the decoded body and its signature.
 struct DecodedUpdate {
@@ -61,7 +61,7 @@ std::uint64_t bytes_field(Fields& fields, std::string_view name) {
 
 std::vector<std::string> alpn_field(Fields& fields) {
     std::vector<std::string> alpn;
-    const JsonValue* list = fields.array("alpn", 2 * limits::alpn_names);
+    const JsonValue* list = fields.array("alpn", 2 * discovery::directory::limits::alpn_names);
     if (list == nullptr) return alpn;
     for (const JsonValue& name : list->items) {
         if (name.kind != JsonValue::Kind::string) fields.refuse("alpn must be a list of text");
@@ -82,7 +82,7 @@ std::vector<std::pair<std::string, std::string>> service_metadata(Fields& fields
 }
 
 Error bad_signature(const char* message) {
-    return {std::string(name_of(core::Code::bad_signature)), message};
+    return {std::string(name_of(Code::bad_signature)), message};
 }
 
 Result<DecodedUpdate> decode_service_update(const Request& request) {
@@ -93,7 +93,7 @@ Result<DecodedUpdate> decode_service_update(const Request& request) {
     discovery::Update& update = decoded.update;
     update.action = action_field(fields);
     update.name = fields.text("name").value_or("");
-    update.token = fields.whole("token", 0, core::token_limit - 1).value_or(0);
+    update.token = fields.whole("token", 0, lease::token_limit - 1).value_or(0);
     update.returning = fields.boolean("returning").value_or(false);
     update.ttl = std::chrono::milliseconds(fields.whole("ttl_ms", 0, max_ttl_ms).value_or(0));
     update.address = fields.text("address").value_or("");
@@ -114,20 +114,20 @@ Result<DecodedUpdate> decode_service_update(const Request& request) {
 }
 
 std::string glob_parameter(Query& query) {
-    std::string glob = query.text("name", limits::service_name_bytes).value_or("");
+    std::string glob = query.text("name", discovery::directory::limits::service_name_bytes).value_or("");
     const std::size_t star = std::min(glob.find('*'), glob.size());
-    if (glob.size() - star > limits::service_glob_tail_bytes)
+    if (glob.size() - star > discovery::directory::limits::service_glob_tail_bytes)
         query.check(
             Error{"invalid_argument", "name has more than 64 bytes from its first * on; write more before the *"});
     return glob;
 }
 
-Result<core::ServiceQuery> decode_service_query(const Request& request) {
+Result<discovery::directory::ServiceQuery> decode_service_query(const Request& request) {
     auto query = query_only(request);
     if (!query) return query.error();
-    core::ServiceQuery decoded;
+    discovery::directory::ServiceQuery decoded;
     decoded.name_glob = glob_parameter(*query);
-    decoded.after = query->text("after", limits::service_name_bytes).value_or("");
+    decoded.after = query->text("after", discovery::directory::limits::service_name_bytes).value_or("");
     decoded.limit = query->whole("limit", 1, 1000).value_or(100);
     if (auto error = query->error()) return *error;
     return decoded;
@@ -148,7 +148,7 @@ std::string hex(std::uint64_t value) {
     return to_hex(bytes);
 }
 
-void put_entry(JsonWriter& json, const core::ServiceEntry& entry) {
+void put_entry(codec::JsonWriter& json, const discovery::directory::ServiceEntry& entry) {
     json.open_object().field("name", entry.name).field("identity", entry.identity).field("address", entry.address);
     json.key("alpn").open_array();
     for (const std::string& name : entry.alpn)
@@ -163,15 +163,15 @@ void put_entry(JsonWriter& json, const core::ServiceEntry& entry) {
     json.flag("stale", !entry.connected).field("relay", entry.relay).close_object();
 }
 
-void put_refusal(JsonWriter& json, const discovery::UpdateResponse& told, core::Code code) {
-    json.key("error").open_object().field("code", core::name_of(code)).field("message", message_of(code, told.message));
+void put_refusal(codec::JsonWriter& json, const discovery::UpdateResponse& told, Code code) {
+    json.key("error").open_object().field("code", name_of(code)).field("message", message_of(code, told.message));
     json.close_object();
     if (told.retry_in > Duration::zero()) json.field("retry_in_ms", to_ms_up(told.retry_in));
 }
 
 Response answer_update(const discovery::UpdateResponse& told, discovery::Action action) {
     Response response{.status = action == discovery::Action::enter ? 201 : 200};
-    JsonWriter json(response.body);
+    codec::JsonWriter json(response.body);
     json.open_object();
     if (told.code != "ok") {
         response.code = code_named(told.code);
@@ -188,26 +188,26 @@ Response answer_update(const discovery::UpdateResponse& told, discovery::Action 
     return response;
 }
 
-Response answer_service(const core::ServiceEntry& entry) {
+Response answer_service(const discovery::directory::ServiceEntry& entry) {
     return answer_one("service", entry, put_entry);
 }
 
-Response answer_services(const core::ServicePage& page) {
+Response answer_services(const discovery::directory::ServicePage& page) {
     return answer_page("services", page.services, page.next, put_entry);
 }
 
 Response answer_relay(const RelayView& view) {
     Response response;
-    JsonWriter json(response.body);
+    codec::JsonWriter json(response.body);
     json.open_object().field("relay", hex(view.relay)).field("time_ms", view.time_ms);
     json.field("address", view.address).close_object();
     return response;
 }
 
-std::string service_event(std::string_view event, const core::ServiceEntry& entry) {
+std::string service_event(std::string_view event, const discovery::directory::ServiceEntry& entry) {
     std::string text = "event: ";
     text.append(event).append("\ndata: ");
-    JsonWriter json(text);
+    codec::JsonWriter json(text);
     put_entry(json, entry);
     return text += "\n\n";
 }
@@ -218,30 +218,30 @@ std::string listed_event() {
 
 constexpr std::size_t services_per_piece = 100;
 
-std::string_view name_of(core::Directory::Change change) {
+std::string_view name_of(discovery::directory::Directory::Change change) {
     switch (change) {
-        case core::Directory::Change::registered:
+        case discovery::directory::Directory::Change::registered:
             return "registered";
-        case core::Directory::Change::updated:
+        case discovery::directory::Directory::Change::updated:
             return "updated";
-        case core::Directory::Change::gone:
+        case discovery::directory::Directory::Change::gone:
             break;
     }
     return "gone";
 }
 
 /// Returns the current services piece by piece, then the event that ends the list, then empty strings.
-std::function<std::string()> pieces_of(core::Directory& directory, std::string glob) {
-    auto query = std::make_shared<core::ServiceQuery>();
+std::function<std::string()> pieces_of(discovery::directory::Directory& directory, std::string glob) {
+    auto query = std::make_shared<discovery::directory::ServiceQuery>();
     query->name_glob = std::move(glob);
     query->limit = services_per_piece;
     return [&directory, query, done = false]() mutable {
         std::string piece;
         if (done) return piece;
-        directory.list(*query, [&](const core::Answer<core::ServicePage>& answer) {
-            const auto* page = std::get_if<core::ServicePage>(&answer);
+        directory.list(*query, [&](const authority::Answer<discovery::directory::ServicePage>& answer) {
+            const auto* page = std::get_if<discovery::directory::ServicePage>(&answer);
             if (page == nullptr) return;
-            for (const core::ServiceEntry& entry : page->services)
+            for (const discovery::directory::ServiceEntry& entry : page->services)
                 piece += service_event("service", entry);
             query->after = page->next;
             done = page->next.empty();
@@ -256,10 +256,10 @@ std::function<std::string()> pieces_of(core::Directory& directory, std::string g
 
 void stream_services(Services& services, const std::string& glob, const Reply& reply) {
     reply.stream(Feed([&services, glob](const Tell& tell) -> Feeding {
-        const auto watch = services.directory.watch([tell, glob](auto change, const core::ServiceEntry& entry) {
-            if (glob.empty() || redis::glob_matches(glob, entry.name))
-                tell(service_event(name_of(change), entry), false);
-        });
+        const auto watch =
+            services.directory.watch([tell, glob](auto change, const discovery::directory::ServiceEntry& entry) {
+                if (glob.empty() || glob_matches(glob, entry.name)) tell(service_event(name_of(change), entry), false);
+            });
         if (watch == 0) tell("event: failed\ndata: {\"code\":\"too_many_connections\"}\n\n", true);
         return {[&services, watch] { services.directory.unwatch(watch); }, pieces_of(services.directory, glob)};
     }));
@@ -270,7 +270,7 @@ void stream_services(Services& services, const std::string& glob, const Reply& r
 void handle_update_service(Services& services, const Request& request, const std::string&, Reply reply) {
     const auto decoded = decode_service_update(request);
     if (!decoded) return reply(failure(decoded.error()));
-    core::Caller caller = caller_of(request);
+    authority::Caller caller = caller_of(request);
     caller.connection = 0;  // an HTTP connection is not a relay connection (R8)
     services.directory.update(decoded->update, {request.body, decoded->public_key, decoded->signature}, caller,
                               [reply, action = decoded->update.action](const discovery::UpdateResponse& told) {
@@ -281,17 +281,19 @@ void handle_update_service(Services& services, const Request& request, const std
 void handle_list_services(Services& services, const Request& request, const std::string&, Reply reply) {
     auto query = decode_service_query(request);
     if (!query) return reply(failure(query.error()));
-    services.directory.list(std::move(*query), [reply](const core::Answer<core::ServicePage>& answer) {
-        if (const auto* refused = std::get_if<core::Refused>(&answer)) return reply(failure(*refused));
-        reply(answer_services(std::get<core::ServicePage>(answer)));
-    });
+    services.directory.list(std::move(*query),
+                            [reply](const authority::Answer<discovery::directory::ServicePage>& answer) {
+                                if (const auto* refused = std::get_if<authority::Refused>(&answer))
+                                    return reply(failure(*refused));
+                                reply(answer_services(std::get<discovery::directory::ServicePage>(answer)));
+                            });
 }
 
 void handle_get_service(Services& services, const Request& request, const std::string& name, Reply reply) {
     if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
-    services.directory.find(name, [reply](const core::Answer<core::ServiceEntry>& answer) {
-        if (const auto* refused = std::get_if<core::Refused>(&answer)) return reply(failure(*refused));
-        reply(answer_service(std::get<core::ServiceEntry>(answer)));
+    services.directory.find(name, [reply](const authority::Answer<discovery::directory::ServiceEntry>& answer) {
+        if (const auto* refused = std::get_if<authority::Refused>(&answer)) return reply(failure(*refused));
+        reply(answer_service(std::get<discovery::directory::ServiceEntry>(answer)));
     });
 }
 
@@ -300,17 +302,18 @@ void handle_get_service(Services& services, const Request& request, const std::s
 void handle_service_events(Services& services, const Request& request, const std::string&, Reply reply) {
     auto glob = decode_service_glob(request);
     if (!glob) return reply(failure(glob.error()));
-    core::ServiceQuery one;
+    discovery::directory::ServiceQuery one;
     one.limit = 1;
-    services.directory.list(one, [&services, reply, glob = std::move(*glob)](const core::Answer<core::ServicePage>&) {
-        if (reply.open()) stream_services(services, glob, reply);
-    });
+    services.directory.list(
+        one, [&services, reply, glob = std::move(*glob)](const authority::Answer<discovery::directory::ServicePage>&) {
+            if (reply.open()) stream_services(services, glob, reply);
+        });
 }
 
 void handle_relay(Services& services, const Request& request, const std::string&, Reply reply) {
     if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
-    const core::Directory& directory = services.directory;
+    const discovery::directory::Directory& directory = services.directory;
     reply(answer_relay({directory.relay(), directory.relay_time_ms(), directory.relay_address()}));
 }
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

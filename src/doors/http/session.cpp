@@ -9,7 +9,7 @@
 #include "doors/http/origin.h"
 #include "doors/http/routes.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 constexpr int requests_per_turn = 64;                  // then other sessions get their turn
@@ -180,7 +180,7 @@ bool Session::next_request() {
 /// The request is still incomplete.
 void Session::receive() {
     if (has_ended()) return finish();
-    if (is_input_full()) return reject(core::Code::header_too_large);
+    if (is_input_full()) return reject(Code::header_too_large);
     if (reader_.wants_continue()) output() += "HTTP/1.1 100 Continue\r\n\r\n";
     if (receiving_ || (input().empty() && !reader_.started())) return;
     receiving_ = true;
@@ -204,22 +204,22 @@ void Session::handle(Request request) {
 
 void Session::dispatch(const Request& request) {
     const std::string problem = origin_problem(request, shared_->options.names);
-    if (!problem.empty()) return answer(number_, failure(core::Code::origin_refused, problem));
+    if (!problem.empty()) return answer(number_, failure(Code::origin_refused, problem));
     if (over_limit_ && !tells_how_it_is(request.path))
-        return answer(number_, failure(core::Code::too_many_connections, {}, retry_when_full));
+        return answer(number_, failure(Code::too_many_connections, {}, retry_when_full));
     const Match match = find_route(request.method, request.path);
-    if (!match.problem.empty()) return answer(number_, failure(core::Code::invalid_argument, match.problem));
+    if (!match.problem.empty()) return answer(number_, failure(Code::invalid_argument, match.problem));
     if (match.route == nullptr) {
-        const core::Code code = match.allow.empty() ? core::Code::not_found : core::Code::method_not_allowed;
+        const Code code = match.allow.empty() ? Code::not_found : Code::method_not_allowed;
         Response response = failure(code);
         response.allow = match.allow;
         return answer(number_, std::move(response));
     }
     route_ = match.route;
     if (const Error* why = needs_no_store(request.path) ? nullptr : shared_->options.not_yet(); why != nullptr)
-        return answer(number_, failure(core::storage_failure(*why)));
+        return answer(number_, failure(authority::storage_failure(*why)));
     if (!request.body.empty() && !is_json(request.content_type))
-        return answer(number_, failure(core::Code::bad_request, "send the body with Content-Type: application/json"));
+        return answer(number_, failure(Code::bad_request, "send the body with Content-Type: application/json"));
     shared_->before_request();
     const auto self = std::static_pointer_cast<Session>(shared_from_this());
     match.route->handler(shared_->services, request, match.parameter, Reply(self, number_));
@@ -228,7 +228,7 @@ void Session::dispatch(const Request& request) {
 void Session::answer(std::uint64_t number, Response response) {
     if (!open(number)) return;
     busy_ = false;
-    if (std::exchange(give_up_, nullptr)) watch_peer(Watch::usual);
+    if (std::exchange(give_up_, nullptr)) watch_peer(net::Watch::usual);
     keep_alive_ = keep_alive_ && !shared_->stopping;
     send(response);
     deadline_ = Clock::now() + shared_->options.idle_timeout;
@@ -245,7 +245,7 @@ void Session::send(const Response& response) {
 }
 
 /// Ends the connection with an error response to a malformed or late request.
-void Session::reject(core::Code code, std::string_view detail) {
+void Session::reject(Code code, std::string_view detail) {
     route_ = nullptr;
     keep_alive_ = false;
     head_only_ = false;
@@ -255,14 +255,14 @@ void Session::reject(core::Code code, std::string_view detail) {
 
 void Session::reject_as_full() {
     keep_alive_ = false;
-    send(failure(core::Code::too_many_connections, {}, retry_when_full));
+    send(failure(Code::too_many_connections, {}, retry_when_full));
     finish();
 }
 
 void Session::wait(std::uint64_t number, std::function<void()> give_up) {
     if (!open(number)) return;
     give_up_ = std::move(give_up);
-    watch_peer(Watch::close);
+    watch_peer(net::Watch::close);
     if (has_ended()) return give_up_waiting();
     show_progress_later();
 }
@@ -349,7 +349,7 @@ void Session::tell_later() {
 
 /// A client that reads too slowly gets its events later from the kept events: thousands of streams with a copy each
 /// would take too much memory and time.
-void Session::on_event(const core::Event& event) {
+void Session::on_event(const authority::Event& event) {
     if (is_finishing()) return;
     if (queued() >= catch_up_bytes && stream_->fall_behind()) behind_bytes_ = queued();
     if (stream_->has_fallen_behind()) {
@@ -367,9 +367,9 @@ void Session::on_event(const core::Event& event) {
 void Session::tell() {
     telling_later_ = false;
     if (stream_ && !stream_->is_live() && queued() < catch_up_bytes) {
-        const std::string piece = stream_->pull(catch_up_bytes, [this](const core::Event& event) -> const std::string& {
-            return shared_->hub.text_of(event);
-        });
+        const std::string piece = stream_->pull(
+            catch_up_bytes,
+            [this](const authority::Event& event) -> const std::string& { return shared_->hub.text_of(event); });
         behind_bytes_ -= std::min(behind_bytes_, piece.size());
         output() += piece;
     }
@@ -391,7 +391,7 @@ void Session::on_check(Clock::time_point now) {
     if (busy_ || now < deadline_ || queued() > 0) return;
     if (over_limit_) return reject_as_full();
     if (!receiving_) return finish();
-    reject(core::Code::request_timeout);
+    reject(Code::request_timeout);
 }
 
 void Session::on_close() {
@@ -407,4 +407,4 @@ void Session::on_close() {
     shared_->forget(*this);
 }
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

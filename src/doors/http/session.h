@@ -15,7 +15,7 @@
 #include "doors/http/reply.h"
 #include "doors/http/request_reader.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 
 class Session;
 
@@ -59,7 +59,7 @@ class Session final : public Connection {
     /// The memory of its buffers.
     std::size_t held_bytes() const { return buffer_bytes() + reader_.held_bytes(); }
     /// Called for every event once the session streams events.
-    void on_event(const core::Event& event);
+    void on_event(const authority::Event& event);
 
  private:
     friend class Reply;
@@ -111,7 +111,7 @@ class Session final : public Connection {
     void receive();
     void handle(Request request);
     void dispatch(const Request& request);
-    void reject(core::Code code, std::string_view detail = {});
+    void reject(Code code, std::string_view detail = {});
     void reject_as_full();
     void send(const Response& response);
     void give_up_waiting();
@@ -123,4 +123,4 @@ class Session final : public Connection {
     void fed(std::string_view text, bool last);
 };
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

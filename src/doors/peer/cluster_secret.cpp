@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 
-namespace holdfast::peer {
+namespace holdfast::doors::peer {
 namespace {
 
 Result<std::string> read_file(const std::string& path) {
@@ -61,4 +61,4 @@ Result<std::string> read_cluster_secret(const std::string& path_or_empty) {
     return secret;
 }
 
-}  // namespace holdfast::peer
+}  // namespace holdfast::doors::peer

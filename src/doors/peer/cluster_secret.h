@@ -4,7 +4,7 @@
 
 #include "base/result.h"
 
-namespace holdfast::peer {
+namespace holdfast::doors::peer {
 
 inline constexpr std::size_t secret_bytes_least = 16;
 inline constexpr std::size_t max_secret_bytes = 4096;
@@ -14,4 +14,4 @@ inline constexpr std::size_t max_secret_bytes = 4096;
 /// or others have any access to it, `short_secret`, `long_secret`.
 Result<std::string> read_cluster_secret(const std::string& path_or_empty);
 
-}  // namespace holdfast::peer
+}  // namespace holdfast::doors::peer

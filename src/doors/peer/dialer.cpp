@@ -6,7 +6,7 @@
 
 #include "doors/peer/members.h"
 
-namespace holdfast::peer {
+namespace holdfast::doors::peer {
 
 using boost::asio::ip::tcp;
 
@@ -88,4 +88,4 @@ void Dialer::stop() {
     socket_.close(ignored);
 }
 
-}  // namespace holdfast::peer
+}  // namespace holdfast::doors::peer

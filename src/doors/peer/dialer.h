@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "base/time.h"
 
-namespace holdfast::peer {
+namespace holdfast::doors::peer {
 
 /// Connects to one address and retries on failure. Each attempt has a timeout. The backoff doubles, with jitter, so
 /// that nodes that lost each other do not reconnect all at once.
@@ -50,4 +50,4 @@ class Dialer : public std::enable_shared_from_this<Dialer> {
     bool stopped_ = false;
 };
 
-}  // namespace holdfast::peer
+}  // namespace holdfast::doors::peer

@@ -8,7 +8,7 @@
 
 #include "base/assert.h"
 
-namespace holdfast::peer {
+namespace holdfast::doors::peer {
 namespace {
 
 const unsigned char* raw(std::string_view bytes) {
@@ -87,7 +87,7 @@ std::array<char, 8> big_endian(std::uint64_t number) {
 }
 
 void Sealer::append(std::string_view content, std::string& out) {
-    append_frame_length(content.size() + Hmac::bytes, out);
+    codec::append_frame_length(content.size() + Hmac::bytes, out);
     out += content;
     out += view(seal_of(hmac_, number_++, content));
 }
@@ -100,4 +100,4 @@ std::optional<std::string_view> Opener::open(std::string_view body) {
     return content;
 }
 
-}  // namespace holdfast::peer
+}  // namespace holdfast::doors::peer

@@ -10,7 +10,7 @@
 
 #include "codec/frame.h"
 
-namespace holdfast::peer {
+namespace holdfast::doors::peer {
 
 /// HMAC-SHA256 under one key.
 class Hmac {
@@ -74,4 +74,4 @@ class Opener {
     std::uint64_t number_ = 0;
 };
 
-}  // namespace holdfast::peer
+}  // namespace holdfast::doors::peer

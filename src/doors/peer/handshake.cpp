@@ -6,7 +6,7 @@
 #include "base/assert.h"
 #include "peer.pb.h"
 
-namespace holdfast::peer {
+namespace holdfast::doors::peer {
 namespace {
 
 struct RefusalTexts {
@@ -37,12 +37,12 @@ std::string_view bytes_of(const std::array<char, 4>& number) {
     return {number.data(), number.size()};
 }
 
-std::string serialized(const pb::Handshake& step) {
+std::string serialized(const codec::peer::pb::Handshake& step) {
     return step.SerializeAsString();
 }
 
-std::vector<core::LifeMark> lives_in(const pb::Introduction& introduction) {
-    std::vector<core::LifeMark> lives;
+std::vector<store::quorum::LifeMark> lives_in(const codec::peer::pb::Introduction& introduction) {
+    std::vector<store::quorum::LifeMark> lives;
     const int count = std::min(introduction.known_boots_size(), introduction.known_incarnations_size());
     for (int member = 0; member < count; ++member)
         lives.push_back({introduction.known_boots(member), introduction.known_incarnations(member)});
@@ -57,7 +57,7 @@ class Keys {
     };
     struct Lives {
         std::string_view connector_id, acceptor_id;
-        core::BootNumber connector_boot = 0, acceptor_boot = 0;
+        store::quorum::BootNumber connector_boot = 0, acceptor_boot = 0;
     };
 
     explicit Keys(std::string_view secret) : hmac_(secret) {}
@@ -110,16 +110,16 @@ struct Handshake::Impl {
     std::string& peer_nonce() { return connects ? nonces.acceptor : nonces.connector; }
 
     std::string nonce_frame();
-    void on_nonce(const pb::Handshake& step, std::string& out);
-    void on_proof(const pb::Handshake& step, std::string& out);
-    void on_introduction(const pb::Handshake& step, std::string& out);
-    void on_welcome(const pb::Handshake& step);
+    void on_nonce(const codec::peer::pb::Handshake& step, std::string& out);
+    void on_proof(const codec::peer::pb::Handshake& step, std::string& out);
+    void on_introduction(const codec::peer::pb::Handshake& step, std::string& out);
+    void on_welcome(const codec::peer::pb::Handshake& step);
 
-    std::optional<Refusal> judge(const pb::Introduction& introduction);
-    void on_refusal(Refusal why, const pb::Handshake& step);
+    std::optional<Refusal> judge(const codec::peer::pb::Introduction& introduction);
+    void on_refusal(Refusal why, const codec::peer::pb::Handshake& step);
     std::string own_proof();
     void introduce(std::string& out);
-    void send_sealed(const pb::Handshake& step, std::string& out);
+    void send_sealed(const codec::peer::pb::Handshake& step, std::string& out);
     void refuse(Refusal why, std::string& out);
     void complete();
     void breaks(std::string why) {
@@ -146,14 +146,14 @@ struct Handshake::Impl {
 // ---- plain: nonces and proofs ----
 
 std::string Handshake::Impl::nonce_frame() {
-    pb::Handshake step;
+    codec::peer::pb::Handshake step;
     step.set_nonce(own_nonce());
     std::string out;
-    append_frame(serialized(step), out);
+    codec::append_frame(serialized(step), out);
     return out;
 }
 
-void Handshake::Impl::on_nonce(const pb::Handshake& step, std::string& out) {
+void Handshake::Impl::on_nonce(const codec::peer::pb::Handshake& step, std::string& out) {
     if (step.nonce().size() != nonce_bytes) return breaks("its nonce is malformed");
     peer_nonce() = step.nonce();
     expects = Expects::proof;
@@ -161,14 +161,14 @@ void Handshake::Impl::on_nonce(const pb::Handshake& step, std::string& out) {
 }
 
 std::string Handshake::Impl::own_proof() {
-    pb::Handshake step;
+    codec::peer::pb::Handshake step;
     step.set_proof(std::string(view(keys.of(connects ? "connector's proof" : "acceptor's proof", nonces))));
     std::string out;
-    append_frame(serialized(step), out);
+    codec::append_frame(serialized(step), out);
     return out;
 }
 
-void Handshake::Impl::on_proof(const pb::Handshake& step, std::string& out) {
+void Handshake::Impl::on_proof(const codec::peer::pb::Handshake& step, std::string& out) {
     const auto expected = keys.of(connects ? "acceptor's proof" : "connector's proof", nonces);
     if (!equal_secrets(step.proof(), view(expected))) return refuse(Refusal::wrong_secret, out);
     const auto of_connector = keys.of("connector's introduction", nonces);
@@ -182,13 +182,13 @@ void Handshake::Impl::on_proof(const pb::Handshake& step, std::string& out) {
 
 // ---- sealed: introductions and the welcome ----
 
-void Handshake::Impl::send_sealed(const pb::Handshake& step, std::string& out) {
+void Handshake::Impl::send_sealed(const codec::peer::pb::Handshake& step, std::string& out) {
     sealer->append(serialized(step), out);
 }
 
 void Handshake::Impl::introduce(std::string& out) {
-    pb::Handshake step;
-    pb::Introduction& introduction = *step.mutable_introduction();
+    codec::peer::pb::Handshake step;
+    codec::peer::pb::Introduction& introduction = *step.mutable_introduction();
     introduction.set_protocol(terms.protocol);
     introduction.set_id(terms.members[terms.node]);
     introduction.set_boot(terms.boot);
@@ -201,7 +201,7 @@ void Handshake::Impl::introduce(std::string& out) {
         introduction.set_directory(own.own);
         introduction.mutable_founders()->Assign(own.founders.begin(), own.founders.end());
         introduction.set_incarnation(own.incarnation);
-        for (const core::LifeMark& life : own.lives) {
+        for (const store::quorum::LifeMark& life : own.lives) {
             introduction.add_known_boots(life.boot);
             introduction.add_known_incarnations(life.incarnation);
         }
@@ -209,7 +209,7 @@ void Handshake::Impl::introduce(std::string& out) {
     send_sealed(step, out);
 }
 
-std::optional<Refusal> Handshake::Impl::judge(const pb::Introduction& introduction) {
+std::optional<Refusal> Handshake::Impl::judge(const codec::peer::pb::Introduction& introduction) {
     if (introduction.protocol() != terms.protocol) return Refusal::other_version;
     if (!std::equal(terms.members.begin(), terms.members.end(), introduction.members().begin(),
                     introduction.members().end()))
@@ -217,7 +217,7 @@ std::optional<Refusal> Handshake::Impl::judge(const pb::Introduction& introducti
     if (introduction.longest_ttl_ns() != terms.longest_ttl.count()) return Refusal::other_longest_ttl;
     if (introduction.rho() != terms.rho) return Refusal::other_rho;
     const auto member = std::find(terms.members.begin(), terms.members.end(), introduction.id());
-    const auto index = static_cast<core::NodeIndex>(member - terms.members.begin());
+    const auto index = static_cast<store::quorum::NodeIndex>(member - terms.members.begin());
     if (member == terms.members.end() || index == terms.node) return Refusal::unexpected_node;
     peer = Life{index, introduction.boot()};
     directories = {introduction.directory(),
@@ -227,7 +227,7 @@ std::optional<Refusal> Handshake::Impl::judge(const pb::Introduction& introducti
     return admits(*peer);
 }
 
-void Handshake::Impl::on_introduction(const pb::Handshake& step, std::string& out) {
+void Handshake::Impl::on_introduction(const codec::peer::pb::Handshake& step, std::string& out) {
     if (!step.has_introduction()) return breaks("its introduction is missing");
     if (const auto why = judge(step.introduction())) return refuse(*why, out);
     if (connects) {
@@ -235,37 +235,37 @@ void Handshake::Impl::on_introduction(const pb::Handshake& step, std::string& ou
         expects = Expects::welcome;
         return;
     }
-    pb::Handshake answer;
+    codec::peer::pb::Handshake answer;
     answer.set_welcome(true);
     send_sealed(answer, out);
     complete();
 }
 
-void Handshake::Impl::on_welcome(const pb::Handshake& step) {
+void Handshake::Impl::on_welcome(const codec::peer::pb::Handshake& step) {
     if (!step.welcome()) return breaks("its welcome is missing");
     complete();
 }
 
 void Handshake::Impl::refuse(Refusal why, std::string& out) {
-    pb::Handshake step;
+    codec::peer::pb::Handshake step;
     step.set_refusal(static_cast<std::uint32_t>(why));
     if (sealer) step.mutable_introduction()->set_id(terms.members[terms.node]);
     if (sealer)
         send_sealed(step, out);
     else
-        append_frame(serialized(step), out);
+        codec::append_frame(serialized(step), out);
     state = State::refused;
     refusal = why;
 }
 
 /// A peer that refuses before its introduction names itself in the refusal. A refusal with `unexpected_node` is not
 /// attributed to the sender: it expected another member at this address and has no complaint about this one.
-void Handshake::Impl::on_refusal(Refusal why, const pb::Handshake& step) {
+void Handshake::Impl::on_refusal(Refusal why, const codec::peer::pb::Handshake& step) {
     state = State::refused;
     refusal = why;
     by_peer = true;
     const auto member = std::find(terms.members.begin(), terms.members.end(), step.introduction().id());
-    const auto index = static_cast<core::NodeIndex>(member - terms.members.begin());
+    const auto index = static_cast<store::quorum::NodeIndex>(member - terms.members.begin());
     const bool known = opener && member != terms.members.end() && index != terms.node;
     if (known && !peer && why != Refusal::unexpected_node) peer = Life{index, 0};
 }
@@ -306,7 +306,7 @@ std::string Handshake::receive(std::string_view body) {
         if (!opened) return impl_->breaks("the MAC of a frame does not match"), out;
         content = *opened;
     }
-    pb::Handshake step;
+    codec::peer::pb::Handshake step;
     if (content.size() > handshake_frame_bytes ||
         !step.ParseFromArray(content.data(), static_cast<int>(content.size())))
         return impl_->breaks("its message is malformed"), out;
@@ -363,4 +363,4 @@ Opener Handshake::take_opener() {
     return std::move(*impl_->opener);
 }
 
-}  // namespace holdfast::peer
+}  // namespace holdfast::doors::peer

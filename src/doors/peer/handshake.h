@@ -13,7 +13,7 @@
 #include "store/quorum/ballot.h"
 #include "store/quorum/peer_lives.h"
 
-namespace holdfast::peer {
+namespace holdfast::doors::peer {
 
 inline constexpr std::uint32_t protocol_version = 1;
 inline constexpr std::size_t handshake_frame_bytes = 1024;
@@ -41,8 +41,8 @@ std::optional<Refusal> refusal_of(std::uint32_t number);
 
 /// One incarnation of a member, named by its boot number.
 struct Life {
-    core::NodeIndex node = 0;
-    core::BootNumber boot = 0;
+    store::quorum::NodeIndex node = 0;
+    store::quorum::BootNumber boot = 0;
 
     bool operator==(const Life&) const = default;
 };
@@ -51,8 +51,9 @@ struct Life {
 struct Directories {
     std::uint64_t own = 0;                ///< the number of its directory, chosen at random when that was created
     std::vector<std::uint64_t> founders;  ///< the directory numbers of all members, by index; empty: not known yet
-    std::uint64_t incarnation = 0;        ///< of the node that introduces itself (core::LifeMark)
-    std::vector<core::LifeMark> lives;    ///< by member: the latest incarnation it has recorded; empty: it records none
+    std::uint64_t incarnation = 0;        ///< of the node that introduces itself (store::quorum::LifeMark)
+    std::vector<store::quorum::LifeMark>
+        lives;  ///< by member: the latest incarnation it has recorded; empty: it records none
 
     bool operator==(const Directories&) const = default;
 };
@@ -73,8 +74,8 @@ class Founders {
 /// This node's identity, and the parameters that all members must share (Q12).
 struct Terms {
     std::string secret;
-    core::NodeIndex node = 0;
-    core::BootNumber boot = 1;
+    store::quorum::NodeIndex node = 0;
+    store::quorum::BootNumber boot = 1;
     std::vector<std::string> members;  ///< ids, in index order
     Duration longest_ttl{};
     double rho = 0;
@@ -128,4 +129,4 @@ class Handshake {
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast::peer
+}  // namespace holdfast::doors::peer

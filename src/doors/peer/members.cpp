@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-namespace holdfast::peer {
+namespace holdfast::doors::peer {
 namespace {
 
 Error invalid(std::string message) {
@@ -101,8 +101,8 @@ Result<Members> parse_members(std::string_view peers, std::string_view node) {
             known += (known.empty() ? "" : ", ") + member.id;
         return invalid(fmt::format("--node '{}' is not among the members that --peers names: {}", node, known));
     }
-    members.self = static_cast<core::NodeIndex>(own - members.all.begin());
+    members.self = static_cast<store::quorum::NodeIndex>(own - members.all.begin());
     return members;
 }
 
-}  // namespace holdfast::peer
+}  // namespace holdfast::doors::peer

@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "store/quorum/ballot.h"
 
-namespace holdfast::peer {
+namespace holdfast::doors::peer {
 
 inline constexpr std::string_view default_port = "7402";
 inline constexpr std::size_t max_id_bytes = 64;
@@ -22,7 +22,7 @@ struct Member {
 /// The members of a cluster, sorted by id. A member's position is its index; `self` is this node's.
 struct Members {
     std::vector<Member> all;
-    core::NodeIndex self = 0;
+    store::quorum::NodeIndex self = 0;
 
     const Member& own() const { return all[self]; }
     std::vector<std::string> ids() const;
@@ -40,4 +40,4 @@ struct HostPort {
 };
 Result<HostPort> split_address(std::string_view address);
 
-}  // namespace holdfast::peer
+}  // namespace holdfast::doors::peer

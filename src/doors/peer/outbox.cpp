@@ -1,6 +1,6 @@
 #include "doors/peer/outbox.h"
 
-namespace holdfast::peer {
+namespace holdfast::doors::peer {
 namespace {
 
 constexpr std::size_t max_memory_kept = 1024 * 1024;
@@ -41,4 +41,4 @@ std::size_t Outbox::take(std::string& frame, std::size_t max_bytes) {
     return messages;
 }
 
-}  // namespace holdfast::peer
+}  // namespace holdfast::doors::peer

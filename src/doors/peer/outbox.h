@@ -6,7 +6,7 @@
 
 #include "codec/peer/peer_messages.h"
 
-namespace holdfast::peer {
+namespace holdfast::doors::peer {
 
 /// Encoded messages queued for one peer, at most `max_bytes`. The oldest messages are dropped to make room for new
 /// ones: the protocol tolerates loss, and newer messages are worth more (Q12).
@@ -16,7 +16,7 @@ class Outbox {
 
     /// Returns how many messages were dropped, including this one if it is too large for a frame.
     template <class AnyMessage>
-    std::size_t add(Encoder& encoder, const AnyMessage& message) {
+    std::size_t add(codec::peer::Encoder& encoder, const AnyMessage& message) {
         const std::size_t before = bytes_.size();
         if (!encoder.append(message, bytes_)) return 1;
         sizes_.push_back(bytes_.size() - before);
@@ -41,4 +41,4 @@ class Outbox {
     std::deque<std::size_t> sizes_;
 };
 
-}  // namespace holdfast::peer
+}  // namespace holdfast::doors::peer

@@ -13,14 +13,9 @@
 #include "doors/peer/peer_link.h"
 #include "net/listener.h"
 
-namespace holdfast {
+namespace holdfast::doors::peer {
 
 using boost::asio::ip::tcp;
-using peer::Dialer;
-using peer::Handshake;
-using peer::Life;
-using peer::PeerLink;
-using peer::Refusal;
 
 namespace {
 
@@ -36,7 +31,7 @@ struct Logged {
 struct Peer {
     std::shared_ptr<Dialer> dialer;  ///< if this node connects
     std::shared_ptr<PeerLink> link;  ///< the open connection, if any
-    core::BootNumber newest_boot = 0;
+    store::quorum::BootNumber newest_boot = 0;
     PeerStatus past;  ///< totals of closed connections
     Logged logged;
 };
@@ -56,44 +51,44 @@ struct PeerDoor::Impl final : std::enable_shared_from_this<Impl>, PeerLink::Owne
     explicit Impl(Parts parts_given);
 
     Result<std::string> start();
-    void make_dialer(core::NodeIndex index);
+    void make_dialer(store::quorum::NodeIndex index);
     std::shared_ptr<PeerLink> make_link(tcp::socket socket, Handshake::Side side, std::string address);
     void on_stranger(tcp::socket socket);
-    void on_dialled(core::NodeIndex index, tcp::socket socket);
+    void on_dialled(store::quorum::NodeIndex index, tcp::socket socket);
 
     std::optional<Refusal> admits(const PeerLink& link, Life life) override;
     void on_open(PeerLink& link) override;
     void on_refused(PeerLink& link) override;
-    void on_messages(PeerLink& link, std::vector<peer::Message> messages) override;
+    void on_messages(PeerLink& link, std::vector<codec::peer::Message> messages) override;
     void on_rejected(PeerLink& link, const std::string& why) override;
     void on_silence(PeerLink& link, Duration left) override;
-    void on_lives(PeerLink& link, const std::vector<core::LifeMark>& lives) override;
+    void on_lives(PeerLink& link, const std::vector<store::quorum::LifeMark>& lives) override;
     void on_closed(PeerLink& link, const std::string& why) override;
 
-    void unreachable(core::NodeIndex index, const std::string& why);
-    void lost(core::NodeIndex index, const std::string& why);
-    std::optional<core::NodeIndex> index_of(const PeerLink& link) const;
+    void unreachable(store::quorum::NodeIndex index, const std::string& why);
+    void lost(store::quorum::NodeIndex index, const std::string& why);
+    std::optional<store::quorum::NodeIndex> index_of(const PeerLink& link) const;
     void log_once(Logged& last, const std::string& about, const std::string& line, bool error = false);
     void forget(const PeerLink& link);
-    void disconnect(core::NodeIndex index, const std::string& why);
+    void disconnect(store::quorum::NodeIndex index, const std::string& why);
     PeerStatus status_of(std::size_t index) const;
     template <class AnyMessage>
-    void send(core::NodeIndex to, std::optional<core::BootNumber> boot, const AnyMessage& message);
+    void send(store::quorum::NodeIndex to, std::optional<store::quorum::BootNumber> boot, const AnyMessage& message);
 
     void stop(std::function<void()> done);
     void stopped();
     void abandon();
 
     Parts parts;
-    peer::Terms terms;
-    peer::Encoder encoder;
-    peer::Decoder decoder;
+    Terms terms;
+    codec::peer::Encoder encoder;
+    codec::peer::Decoder decoder;
     Random random;
-    Listener listener;
+    net::Listener listener;
     boost::asio::steady_timer stop_timer;
     std::vector<Peer> peers;
     std::set<std::shared_ptr<PeerLink>> links;  ///< all that are not closed
-    std::map<const PeerLink*, core::NodeIndex> dialled;
+    std::map<const PeerLink*, store::quorum::NodeIndex> dialled;
     std::list<std::shared_ptr<PeerLink>> strangers;  ///< the unauthenticated ones of `links`, oldest first
     std::uint64_t refusals = 0;
     std::string last_refusal;
@@ -111,7 +106,7 @@ PeerDoor::Impl::Impl(Parts parts_given)
       stop_timer(parts.loop),
       peers(parts.members.all.size()) {
     HOLDFAST_ASSERT(parts.clock && parts.log && parts.on_peer && parts.on_messages);
-    HOLDFAST_ASSERT(parts.members.self < peers.size() && peers.size() <= peer::max_members);
+    HOLDFAST_ASSERT(parts.members.self < peers.size() && peers.size() <= codec::peer::max_members);
 }
 
 Result<std::string> PeerDoor::Impl::start() {
@@ -120,15 +115,15 @@ Result<std::string> PeerDoor::Impl::start() {
     const auto bound = listener.listen(address);
     if (!bound) return bound.error();
     for (std::size_t index = parts.members.self + 1U; index < peers.size(); ++index) {
-        make_dialer(static_cast<core::NodeIndex>(index));
+        make_dialer(static_cast<store::quorum::NodeIndex>(index));
         peers[index].dialer->dial();
     }
-    return text_of(*bound);
+    return net::text_of(*bound);
 }
 
 // ---- opening connections ----
 
-void PeerDoor::Impl::make_dialer(core::NodeIndex index) {
+void PeerDoor::Impl::make_dialer(store::quorum::NodeIndex index) {
     peers[index].dialer = std::make_shared<Dialer>(
         Dialer::Parts{parts.loop, parts.members.all[index].address, parts.limits.redial_least, parts.limits.max_redial,
                       parts.limits.handshake_within, random.next(),
@@ -143,7 +138,7 @@ std::shared_ptr<PeerLink> PeerDoor::Impl::make_link(tcp::socket socket, Handshak
     return link;
 }
 
-void PeerDoor::Impl::on_dialled(core::NodeIndex index, tcp::socket socket) {
+void PeerDoor::Impl::on_dialled(store::quorum::NodeIndex index, tcp::socket socket) {
     auto link = make_link(std::move(socket), Handshake::Side::connector, parts.members.all[index].address);
     dialled.emplace(link.get(), index);
     link->start();
@@ -159,7 +154,7 @@ void PeerDoor::Impl::on_stranger(tcp::socket socket) {
         ++refusals;
         strangers.front()->close("others came, and it had not proved who it is");
     }
-    strangers.push_back(make_link(std::move(socket), Handshake::Side::acceptor, text_of(from)));
+    strangers.push_back(make_link(std::move(socket), Handshake::Side::acceptor, net::text_of(from)));
     strangers.back()->start();
 }
 
@@ -196,7 +191,7 @@ void PeerDoor::Impl::on_open(PeerLink& link) {
 
 // ---- messages ----
 
-void PeerDoor::Impl::on_messages(PeerLink& link, std::vector<peer::Message> messages) {
+void PeerDoor::Impl::on_messages(PeerLink& link, std::vector<codec::peer::Message> messages) {
     if (!stopping) parts.on_messages(*link.peer(), std::move(messages));
 }
 
@@ -204,7 +199,7 @@ void PeerDoor::Impl::on_silence(PeerLink& link, Duration left) {
     if (!stopping && parts.on_silence) parts.on_silence(link.peer()->node, left);
 }
 
-void PeerDoor::Impl::on_lives(PeerLink& link, const std::vector<core::LifeMark>& lives) {
+void PeerDoor::Impl::on_lives(PeerLink& link, const std::vector<store::quorum::LifeMark>& lives) {
     if (!stopping && parts.on_lives) parts.on_lives(link.peer()->node, lives);
 }
 
@@ -214,7 +209,8 @@ void PeerDoor::Impl::on_rejected(PeerLink& link, const std::string& why) {
 }
 
 template <class AnyMessage>
-void PeerDoor::Impl::send(core::NodeIndex to, std::optional<core::BootNumber> boot, const AnyMessage& message) {
+void PeerDoor::Impl::send(store::quorum::NodeIndex to, std::optional<store::quorum::BootNumber> boot,
+                          const AnyMessage& message) {
     HOLDFAST_ASSERT(to < peers.size() && to != parts.members.self);
     Peer& peer = peers[to];
     const bool reaches = peer.link && !stopping && (!boot || *boot == peer.link->peer()->boot);
@@ -248,21 +244,21 @@ void PeerDoor::Impl::forget(const PeerLink& link) {
         if (peer.link == kept) peer.link.reset();
 }
 
-void PeerDoor::Impl::unreachable(core::NodeIndex index, const std::string& why) {
+void PeerDoor::Impl::unreachable(store::quorum::NodeIndex index, const std::string& why) {
     peers[index].past.last_failure = why;
     peers[index].past.last_refusal.clear();  // the peer that refused is no longer there
-    const peer::Member& member = parts.members.all[index];
+    const Member& member = parts.members.all[index];
     log_once(peers[index].logged, "unreachable",
              fmt::format("peer {} ({}) cannot be reached: {}", member.id, member.address, why));
 }
 
-void PeerDoor::Impl::lost(core::NodeIndex index, const std::string& why) {
+void PeerDoor::Impl::lost(store::quorum::NodeIndex index, const std::string& why) {
     parts.log(fmt::format("peer {} is lost: {}", parts.members.all[index].id, why));
     parts.on_peer(index, std::nullopt);
 }
 
 /// The peer at the other end, if known.
-std::optional<core::NodeIndex> PeerDoor::Impl::index_of(const PeerLink& link) const {
+std::optional<store::quorum::NodeIndex> PeerDoor::Impl::index_of(const PeerLink& link) const {
     if (const auto found = dialled.find(&link); found != dialled.end()) return found->second;
     if (link.peer()) return link.peer()->node;
     return std::nullopt;
@@ -297,7 +293,7 @@ void PeerDoor::Impl::log_once(Logged& last, const std::string& about, const std:
 
 // ---- status ----
 
-void PeerDoor::Impl::disconnect(core::NodeIndex index, const std::string& why) {
+void PeerDoor::Impl::disconnect(store::quorum::NodeIndex index, const std::string& why) {
     if (const auto link = peers[index].link) link->close(why);
 }
 
@@ -369,16 +365,16 @@ Result<std::string> PeerDoor::start() {
     return impl_->start();
 }
 
-void PeerDoor::send(const core::Envelope& envelope) {
+void PeerDoor::send(const store::quorum::Envelope& envelope) {
     HOLDFAST_ASSERT(envelope.from == impl_->parts.members.self && envelope.from_boot == impl_->parts.boot);
     impl_->send(envelope.to, envelope.to_boot, envelope.message);
 }
 
-void PeerDoor::send(core::NodeIndex to, const core::LogMessage& message) {
+void PeerDoor::send(store::quorum::NodeIndex to, const consensus::LogMessage& message) {
     impl_->send(to, std::nullopt, message);
 }
 
-void PeerDoor::disconnect(core::NodeIndex peer, const std::string& why) {
+void PeerDoor::disconnect(store::quorum::NodeIndex peer, const std::string& why) {
     impl_->disconnect(peer, why);
 }
 
@@ -396,4 +392,4 @@ void PeerDoor::stop(std::function<void()> done) {
     impl_->stop(std::move(done));
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::peer

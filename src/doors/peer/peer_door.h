@@ -18,7 +18,7 @@ namespace boost::asio {
 class io_context;
 }
 
-namespace holdfast {
+namespace holdfast::doors::peer {
 
 struct PeerDoorLimits {
     Duration ping_every = 1s;
@@ -36,7 +36,7 @@ struct PeerStatus {
     std::string id;
     std::string address;
     bool self = false;
-    std::optional<core::BootNumber> boot;  ///< of the connected incarnation
+    std::optional<store::quorum::BootNumber> boot;  ///< of the connected incarnation
     std::optional<Instant> connected_since;
     std::optional<Duration> round_trip;  ///< smoothed
     std::optional<Duration> silent_for;  ///< as the peer reports: how much longer it takes part in no vote (Q10)
@@ -69,10 +69,10 @@ class PeerDoor {
  public:
     struct Parts {
         boost::asio::io_context& loop;
-        peer::Members members;
+        Members members;
         std::string listen;  ///< HOST:PORT; empty: this member's address in `members`
         std::string secret;  ///< peer::read_cluster_secret()
-        core::BootNumber boot = 1;
+        store::quorum::BootNumber boot = 1;
         Duration longest_ttl{};  ///< like rho, must be equal on all members
         double rho = 0;
         std::uint64_t seed = 0;                                     ///< for the jitter of reconnect backoff
@@ -80,21 +80,22 @@ class PeerDoor {
         std::function<void(std::string_view line)> log;             ///< for operators; never called per message
         std::function<void(std::string_view line)> log_error = {};  ///< needs repair; empty: `log` is used
         /// An incarnation of the peer is connected (its boot number), or none is.
-        std::function<void(core::NodeIndex peer, std::optional<core::BootNumber> boot)> on_peer;
+        std::function<void(store::quorum::NodeIndex peer, std::optional<store::quorum::BootNumber> boot)> on_peer;
         /// Messages received together from the connected incarnation of a peer.
-        std::function<void(peer::Life from, std::vector<peer::Message> messages)> on_messages;
+        std::function<void(Life from, std::vector<codec::peer::Message> messages)> on_messages;
         /// silent_for() gives this node's remaining silence, which is sent to peers; on_silence is called whenever a
         /// peer reports its own. Either may be empty.
         std::function<Duration()> silent_for = {};
-        std::function<void(core::NodeIndex peer, Duration left)> on_silence = {};
+        std::function<void(store::quorum::NodeIndex peer, Duration left)> on_silence = {};
         /// on_lives is called whenever a peer reports the incarnations it has recorded (Q12). on_found_old is called
         /// when a refusal says that this node runs on an earlier copy of its directory, after `founders` was notified.
         /// Either may be empty.
-        std::function<void(core::NodeIndex peer, const std::vector<core::LifeMark>& lives)> on_lives = {};
+        std::function<void(store::quorum::NodeIndex peer, const std::vector<store::quorum::LifeMark>& lives)> on_lives =
+            {};
         std::function<void()> on_found_old = {};
         PeerDoorLimits limits{};
-        std::uint32_t protocol = peer::protocol_version;
-        peer::Founders* founders = nullptr;  ///< notified of a peer before on_peer; null: any directory is accepted
+        std::uint32_t protocol = protocol_version;
+        Founders* founders = nullptr;  ///< notified of a peer before on_peer; null: any directory is accepted
     };
     explicit PeerDoor(Parts parts);
     ~PeerDoor();
@@ -106,11 +107,11 @@ class PeerDoor {
     /// Queues the message. It is sent at the end of the loop's turn, together with all others for this peer. It is lost
     /// if that incarnation of the peer is not connected. Does not call back. REQUIRES: the sender is this incarnation
     /// of this node, and the receiver is another node.
-    void send(const core::Envelope& envelope);
-    void send(core::NodeIndex to, const core::LogMessage& message);
+    void send(const store::quorum::Envelope& envelope);
+    void send(store::quorum::NodeIndex to, const consensus::LogMessage& message);
 
     /// Closes the connection to the peer, if any. The peer may reconnect, also as a later incarnation.
-    void disconnect(core::NodeIndex peer, const std::string& why);
+    void disconnect(store::quorum::NodeIndex peer, const std::string& why);
 
     PeerDoorStatus status() const;
 
@@ -123,4 +124,4 @@ class PeerDoor {
     std::shared_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::peer

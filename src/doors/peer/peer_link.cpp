@@ -4,7 +4,7 @@
 
 #include "base/assert.h"
 
-namespace holdfast::peer {
+namespace holdfast::doors::peer {
 namespace {
 
 using boost::asio::ip::tcp;
@@ -12,7 +12,7 @@ using boost::asio::ip::tcp;
 constexpr std::size_t input_bytes = 64 * 1024;      // initial size, and the size after a large frame
 constexpr std::size_t content_bytes = 1024 * 1024;  // limit of a frame, unless it holds a single message
 constexpr std::uint64_t max_silent_ms = 30ULL * 24 * 3600 * 1000;
-constexpr std::size_t max_sealed_bytes = max_frame_bytes + Hmac::bytes;
+constexpr std::size_t max_sealed_bytes = codec::peer::max_frame_bytes + Hmac::bytes;
 
 }  // namespace
 
@@ -23,7 +23,7 @@ PeerLink::PeerLink(tcp::socket socket, Handshake::Side side, std::string address
       address_(std::move(address)),
       parts_(parts),
       handshake_(side, parts.terms, random_bytes(32), [this](Life peer) { return parts_.owner.admits(*this, peer); }),
-      input_(handshake_frame_bytes + frame_header_bytes, '\0'),
+      input_(handshake_frame_bytes + codec::frame_header_bytes, '\0'),
       outbox_(parts.limits.max_queue_bytes) {}
 
 void PeerLink::start() {
@@ -62,10 +62,10 @@ void PeerLink::on_read(std::size_t bytes) {
     const auto alive = shared_from_this();
     received_ += bytes;
     std::string_view rest(input_.data(), received_);
-    std::vector<Message> messages;
+    std::vector<codec::peer::Message> messages;
     while (state_ != State::closed) {
         if (state_ == State::refusing) rest = {};
-        const auto body = take_frame(rest, opener_ ? max_sealed_bytes : handshake_frame_bytes);
+        const auto body = codec::take_frame(rest, opener_ ? max_sealed_bytes : handshake_frame_bytes);
         if (!body) return close(body.error().message);
         if (!*body) break;
         if (!(opener_ ? take_content(**body, messages) : shake_hands(**body))) return;
@@ -108,7 +108,7 @@ bool PeerLink::shake_hands(std::string_view body) {
     return state_ != State::closed;
 }
 
-bool PeerLink::take_content(std::string_view body, std::vector<Message>& messages) {
+bool PeerLink::take_content(std::string_view body, std::vector<codec::peer::Message>& messages) {
     const auto content = opener_->open(body);
     if (!content) return close("the MAC of a frame does not match"), false;
     auto frame = parts_.decoder.decode(*content);
@@ -160,15 +160,15 @@ void PeerLink::flush() {
     content_.clear();
     counts_.sent += outbox_.take(content_, content_bytes);
     if (state_ == State::open && std::exchange(ping_due_, false)) {
-        append_ping(++ping_, content_);
+        codec::peer::append_ping(++ping_, content_);
         if (const Duration silent = parts_.silent_for ? parts_.silent_for() : Duration::zero();
             silent > Duration::zero())
-            append_silence(static_cast<std::uint64_t>(to_ms_up(silent)), content_);
-        if (parts_.terms.founders != nullptr) append_lives(parts_.terms.founders->own().lives, content_);
+            codec::peer::append_silence(static_cast<std::uint64_t>(to_ms_up(silent)), content_);
+        if (parts_.terms.founders != nullptr) codec::peer::append_lives(parts_.terms.founders->own().lives, content_);
         pinged_at_ = parts_.clock();
         answered_ = false;
     }
-    if (state_ == State::open && pong_ != 0) append_pong(std::exchange(pong_, 0), content_);
+    if (state_ == State::open && pong_ != 0) codec::peer::append_pong(std::exchange(pong_, 0), content_);
     if (!content_.empty()) sealer_->append(content_, next_);
     if (content_.capacity() > 2 * content_bytes) std::string().swap(content_);
     write();
@@ -253,4 +253,4 @@ void PeerLink::abandon() {
     timer_.cancel();
 }
 
-}  // namespace holdfast::peer
+}  // namespace holdfast::doors::peer

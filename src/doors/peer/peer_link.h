@@ -14,7 +14,7 @@
 #include "doors/peer/outbox.h"
 #include "doors/peer/peer_door.h"
 
-namespace holdfast::peer {
+namespace holdfast::doors::peer {
 
 /// One connection to a peer: the handshake, then frames in both directions, and pings that measure the round trip and
 /// detect a dead connection. Everything sent in one turn of the loop goes out in one frame and one write.
@@ -28,9 +28,9 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
         virtual std::optional<Refusal> admits(const PeerLink& link, Life peer) = 0;
         virtual void on_open(PeerLink& link) = 0;
         virtual void on_refused(PeerLink& link) = 0;  ///< by either side
-        virtual void on_messages(PeerLink& link, std::vector<Message> messages) = 0;
+        virtual void on_messages(PeerLink& link, std::vector<codec::peer::Message> messages) = 0;
         virtual void on_silence(PeerLink& link, Duration left) = 0;  ///< as the peer reports with each ping
-        virtual void on_lives(PeerLink& link, const std::vector<core::LifeMark>& lives) = 0;  ///< likewise
+        virtual void on_lives(PeerLink& link, const std::vector<store::quorum::LifeMark>& lives) = 0;  ///< likewise
         /// The first message on this connection with impossible contents.
         virtual void on_rejected(PeerLink& link, const std::string& why) = 0;
         /// The last callback, called exactly once.
@@ -41,8 +41,8 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
         const Terms& terms;
         const PeerDoorLimits& limits;
         const std::function<Instant()>& clock;
-        Encoder& encoder;
-        Decoder& decoder;
+        codec::peer::Encoder& encoder;
+        codec::peer::Decoder& decoder;
         const std::function<Duration()>& silent_for;  ///< of this node; may be empty
     };
     PeerLink(boost::asio::ip::tcp::socket socket, Handshake::Side side, std::string address, Parts parts);
@@ -87,7 +87,7 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
     void read();
     void on_read(std::size_t bytes);
     bool shake_hands(std::string_view body);
-    bool take_content(std::string_view body, std::vector<Message>& messages);
+    bool take_content(std::string_view body, std::vector<codec::peer::Message>& messages);
     void on_pong(std::uint64_t number);
     void make_room_to_read();
     void flush_soon();
@@ -131,4 +131,4 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
     Counts counts_;
 };
 
-}  // namespace holdfast::peer
+}  // namespace holdfast::doors::peer

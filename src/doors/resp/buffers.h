@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 
 /// Buffers shared by connections. A connection with no pending bytes returns its buffer, so that idle connections cost
 /// almost nothing and busy ones do not allocate.
@@ -53,4 +53,4 @@ class Buffers {
     std::vector<std::string> inputs_, outputs_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

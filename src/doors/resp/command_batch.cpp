@@ -1,6 +1,6 @@
 #include "doors/resp/command_batch.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 namespace {
 
 constexpr std::size_t max_key_bytes = 256;  // longer keys are not prefetched
@@ -19,7 +19,7 @@ void CommandBatch::add(const RespCommand* command, std::span<const std::string_v
     words_.insert(words_.end(), words.begin(), words.end());
 }
 
-std::span<const core::Expected> CommandBatch::expected(std::string_view key_prefix) {
+std::span<const store::Expected> CommandBatch::expected(std::string_view key_prefix) {
     expected_.clear();
     names_.clear();
     names_.reserve(max_commands * (key_prefix.size() + max_key_bytes));  // so that views into it stay valid
@@ -43,4 +43,4 @@ std::span<const core::Expected> CommandBatch::expected(std::string_view key_pref
     return expected_;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

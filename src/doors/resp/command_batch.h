@@ -9,7 +9,7 @@
 #include "doors/resp/exchange.h"
 #include "store/store.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 
 /// Commands that were read together and will be handled in order. Reused, so that it does not allocate once warm.
 class CommandBatch {
@@ -29,7 +29,7 @@ class CommandBatch {
 
     /// The resources and holders that the commands name, where they can be read off directly. `key_prefix` is put
     /// before a Redis key. Valid until the batch changes.
-    std::span<const core::Expected> expected(std::string_view key_prefix);
+    std::span<const store::Expected> expected(std::string_view key_prefix);
 
  private:
     struct Entry {
@@ -38,8 +38,8 @@ class CommandBatch {
     };
     std::vector<Entry> entries_;
     std::vector<std::string_view> words_;
-    std::vector<core::Expected> expected_;
+    std::vector<store::Expected> expected_;
     std::string names_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <string>
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 namespace {
 
 constexpr std::size_t max_shown_bytes = 128;  // of a command and its arguments, in an error message
@@ -66,4 +66,4 @@ std::string lower_case(std::string_view text) {
     return out;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

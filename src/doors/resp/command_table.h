@@ -6,7 +6,7 @@
 
 #include "doors/resp/exchange.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 
 /// All commands of the door, looked up by name, ignoring case.
 class CommandTable {
@@ -43,4 +43,4 @@ inline bool same_word(std::string_view a, std::string_view b) {
 }
 std::string lower_case(std::string_view text);
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

@@ -10,10 +10,10 @@
 #include "doors/resp/exchange.h"
 #include "doors/resp/session.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 namespace {
 
-using resp::Protocol;
+using codec::resp::Protocol;
 
 constexpr std::size_t max_name_bytes = 256;
 
@@ -139,7 +139,7 @@ void echo(Exchange& exchange) {
 }
 
 void select(Exchange& exchange) {
-    const auto index = resp::parse_integer(exchange.words()[1]);
+    const auto index = codec::resp::parse_integer(exchange.words()[1]);
     if (!index) return fail(exchange, "value is not an integer or out of range");
     if (*index < 0 || *index >= databases) return fail(exchange, "DB index is out of range");
     exchange.session().client().database = static_cast<unsigned>(*index);
@@ -181,7 +181,7 @@ struct Hello {
 /// Returns an error, or nullopt.
 std::optional<std::string> read_hello(std::span<const std::string_view> words, Hello& hello) {
     if (words.size() > 1) {
-        const auto version = resp::parse_integer(words[1]);
+        const auto version = codec::resp::parse_integer(words[1]);
         if (!version) return "ERR Protocol version is not an integer or out of range";
         if (*version != 2 && *version != 3) return "NOPROTO unsupported protocol version";
         hello.protocol = *version == 3 ? Protocol::resp3 : Protocol::resp2;
@@ -250,4 +250,4 @@ std::span<const RespCommand> connection_commands() {
     return connection_table;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

@@ -2,7 +2,7 @@
 
 #include "doors/resp/session.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 namespace {
 
 /// Subscribing and unsubscribing work alike for names and for patterns.
@@ -18,7 +18,7 @@ constexpr Kind by_pattern{"psubscribe", "punsubscribe", &Subscriptions::add_patt
                           &Subscriptions::patterns};
 
 /// As in Redis, each name gets a message of its own. There is no other reply.
-void confirm(resp::ReplyWriter& reply, std::string_view what, const std::string* name, std::size_t count) {
+void confirm(codec::resp::ReplyWriter& reply, std::string_view what, const std::string* name, std::size_t count) {
     reply.push(3);
     reply.bulk(what);
     if (name != nullptr)
@@ -89,4 +89,4 @@ std::span<const RespCommand> event_commands() {
     return event_table;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

@@ -3,9 +3,9 @@
 #include "doors/resp/session.h"
 #include "net/peer_watch.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 
-resp::ReplyWriter Exchange::reply() {
+codec::resp::ReplyWriter Exchange::reply() {
     return {direct_ ? session_.output_ : kept_, session_.client_.protocol};
 }
 
@@ -21,14 +21,14 @@ void Exchange::waits(std::uint64_t ticket, Duration progress) {
 }
 
 bool Exchange::reachable() const {
-    return !session_.is_gone() && !session_.is_closed() && peer_is_there(session_.socket());
+    return !session_.is_gone() && !session_.is_closed() && net::peer_is_there(session_.socket());
 }
 
 bool Exchange::gone() const {
     return session_.is_gone();
 }
 
-core::Authority& Exchange::authority() {
+authority::Authority& Exchange::authority() {
     return session_.parts().authority;
 }
 
@@ -46,4 +46,4 @@ void fail(Exchange& exchange, std::string_view message) {
     fail(exchange, "ERR", message);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

@@ -9,11 +9,11 @@
 #include "base/time.h"
 #include "codec/resp/resp_writer.h"
 
-namespace holdfast::core {
+namespace holdfast::authority {
 class Authority;
 }
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 
 class RespSession;
 
@@ -27,7 +27,7 @@ class Exchange {
     /// The command and its arguments, as views that are valid until the handler returns.
     std::span<const std::string_view> words() const { return words_; }
 
-    resp::ReplyWriter reply();
+    codec::resp::ReplyWriter reply();
 
     /// Marks the reply as complete. The exchange must not be used afterwards.
     void finish();
@@ -43,7 +43,7 @@ class Exchange {
     bool gone() const;
 
     RespSession& session() { return session_; }
-    core::Authority& authority();
+    authority::Authority& authority();
 
     // ---- for the session ----
     explicit Exchange(RespSession& session) : session_(session) {}
@@ -105,4 +105,4 @@ std::span<const RespCommand> scan_commands();         ///< KEYS, SCAN
 std::span<const RespCommand> script_commands();       ///< EVAL, EVALSHA, SCRIPT
 std::span<const RespCommand> transaction_commands();  ///< MULTI, EXEC, …: refused, as a whole
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

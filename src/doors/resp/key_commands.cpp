@@ -9,11 +9,11 @@
 #include "doors/resp/redis_call.h"
 #include "doors/resp/redis_options.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 namespace {
 
-using core::RecordTransaction;
-using core::SingleRecordAnswer;
+using authority::RecordTransaction;
+using authority::SingleRecordAnswer;
 using redis::KeyOutcome;
 using redis::SetTerms;
 
@@ -73,7 +73,7 @@ void sismember(Exchange& exchange) {
 void smembers(Exchange& exchange) {
     run(exchange, {exchange.words()[1]}, &redis::members, [&exchange](const SingleRecordAnswer& answer) {
         if (failed(exchange, answer)) return;
-        resp::ReplyWriter reply = exchange.reply();
+        codec::resp::ReplyWriter reply = exchange.reply();
         reply.array(static_cast<std::size_t>(answer.number));
         std::string_view names = answer.text;
         for (std::size_t end = names.find('\0'); end != std::string_view::npos; end = names.find('\0')) {
@@ -95,7 +95,7 @@ void scard(Exchange& exchange) {
 void reply_to_set(Exchange& exchange, const SetTerms& terms, const SingleRecordAnswer& answer) {
     if (failed(exchange, answer)) return;
     if (redis::outcome_of(answer) == KeyOutcome::same_value) note_same_value(exchange);
-    resp::ReplyWriter reply = exchange.reply();
+    codec::resp::ReplyWriter reply = exchange.reply();
     if (terms.get && redis::had_value(answer))
         reply.bulk(answer.text);
     else if (terms.get || redis::outcome_of(answer) != KeyOutcome::done)
@@ -277,4 +277,4 @@ std::span<const RespCommand> key_commands() {
     return key_table;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

@@ -21,9 +21,7 @@
 #include "lease/owner.h"
 #include "lease/resource.h"
 
-namespace holdfast {
-
-using namespace core;
+namespace holdfast::doors::resp {
 
 namespace {
 
@@ -43,9 +41,9 @@ Result<Duration> read_ms(std::string_view field, std::string_view text) {
     return Duration{std::chrono::milliseconds{*ms}};
 }
 
-Result<Token> read_token(std::string_view text) {
+Result<lease::Token> read_token(std::string_view text) {
     const auto token = parse_number(text);
-    if (!token || *token >= token_limit) return invalid_argument("a token is a whole number below 2^53");
+    if (!token || *token >= lease::token_limit) return invalid_argument("a token is a whole number below 2^53");
     return *token;
 }
 
@@ -71,23 +69,23 @@ enum class FullNames : std::uint8_t { refused, allowed };
 Result<std::string_view> one_name(std::string_view resource, std::string_view name_space, FullNames full,
                                   std::string& room) {
     if (full == FullNames::allowed && resource.starts_with('@')) {
-        if (resource.size() > limits::resource_bytes + limits::namespace_bytes + 2)
+        if (resource.size() > lease::limits::resource_bytes + lease::limits::namespace_bytes + 2)
             return invalid_argument("resource is longer than a full name can be");
         return resource;
     }
     std::string_view name = resource;
     std::string normal;
     if (!surely_normalised(resource)) {
-        auto made = normalised(resource);
+        auto made = lease::normalised(resource);
         if (!made) return made.error();
         normal = std::move(*made);
         name = normal;
     }
     // A name that is only looked up needs no check: a malformed one is not found.
-    if (full == FullNames::refused || name.size() > limits::resource_bytes)
-        if (const auto checked = check_resource(name); !checked) return checked.error();
-    if (normal.empty() && (name_space.empty() || name_space == default_namespace)) return name;
-    room = full_name(name_space, name);
+    if (full == FullNames::refused || name.size() > lease::limits::resource_bytes)
+        if (const auto checked = lease::check_resource(name); !checked) return checked.error();
+    if (normal.empty() && (name_space.empty() || name_space == lease::default_namespace)) return name;
+    room = lease::full_name(name_space, name);
     return std::string_view(room);
 }
 
@@ -97,11 +95,11 @@ Result<std::string_view> one_name(std::string_view resource, std::string_view na
 /// s] [NAMESPACE n] [EPOCH n] [PROGRESS ms], parsed and validated as in the HTTP door. Views of the command's words.
 struct AcquireArguments {
     std::string_view resource, holder, reason, session, name_space;
-    Predicate predicate = Predicate::mutates;
+    lease::Predicate predicate = lease::Predicate::mutates;
     Duration ttl{};
     Duration wait{};
     Duration progress{};  ///< interval of progress messages while it waits; zero: none
-    std::optional<Priority> priority;
+    std::optional<lease::Priority> priority;
     std::optional<std::uint64_t> epoch;
     bool scoped = false;
 
@@ -113,7 +111,7 @@ struct AcquireArguments {
 
 Result<void> read_option(AcquireArguments& read, std::string_view name, std::string_view value) {
     if (same_word(name, "PREDICATE")) {
-        const auto predicate = parse_predicate(value);
+        const auto predicate = lease::parse_predicate(value);
         if (!predicate)
             return invalid_argument("PREDICATE is one of PROVIDES, CONSUMES, MUTATES, DELETES, DEPENDS_ON, RENAMES");
         read.predicate = *predicate;
@@ -128,7 +126,7 @@ Result<void> read_option(AcquireArguments& read, std::string_view name, std::str
             return invalid_argument("PROGRESS takes a whole number of milliseconds from 1000 to 60000");
         read.progress = *progress;
     } else if (same_word(name, "PRIORITY")) {
-        read.priority = resp::parse_integer(value);
+        read.priority = codec::resp::parse_integer(value);
         if (!read.priority || *read.priority > max_priority || *read.priority < -max_priority)
             return invalid_argument("PRIORITY takes a whole number from -9*10^15 to 9*10^15");
     } else if (same_word(name, "EPOCH")) {
@@ -140,13 +138,13 @@ Result<void> read_option(AcquireArguments& read, std::string_view name, std::str
         read.scoped = true;
     } else if (same_word(name, "REASON")) {
         read.reason = value;
-        return check_text({"REASON", value}, limits::reason_bytes);
+        return lease::check_text({"REASON", value}, lease::limits::reason_bytes);
     } else if (same_word(name, "SESSION")) {
         read.session = value;
-        return check_text({"SESSION", value}, limits::session_bytes);
+        return lease::check_text({"SESSION", value}, lease::limits::session_bytes);
     } else if (same_word(name, "NAMESPACE")) {
         read.name_space = value;
-        return check_namespace(value);
+        return lease::check_namespace(value);
     } else {
         return invalid_argument("unknown option " + std::string(name.substr(0, 64)));
     }
@@ -160,7 +158,7 @@ Result<AcquireArguments> read_acquire(std::span<const std::string_view> words) {
     const auto ttl = read_ms("ttl_ms", words[3]);
     if (!ttl) return ttl.error();
     read.ttl = *ttl;
-    if (const auto checked = check_holder(read.holder); !checked) return checked.error();
+    if (const auto checked = lease::check_holder(read.holder); !checked) return checked.error();
     if (words.size() % 2 != 0) return invalid_argument("an option has no value");
     for (std::size_t i = 4; i < words.size(); i += 2)
         if (const auto option = read_option(read, words[i], words[i + 1]); !option) return option.error();
@@ -171,31 +169,31 @@ Result<AcquireArguments> read_acquire(std::span<const std::string_view> words) {
 
 constexpr std::size_t max_page = 1000;
 
-void answer_verified(Exchange& exchange, const Answer<std::vector<VerifyAnswer>>& answer) {
+void answer_verified(Exchange& exchange, const authority::Answer<std::vector<authority::VerifyAnswer>>& answer) {
     auto reply = exchange.reply();
-    if (const auto* refused = std::get_if<Refused>(&answer)) {
+    if (const auto* refused = std::get_if<authority::Refused>(&answer)) {
         put_refused(reply, *refused);
     } else {
-        const auto& all = std::get<std::vector<VerifyAnswer>>(answer);
+        const auto& all = std::get<std::vector<authority::VerifyAnswer>>(answer);
         reply.array(all.size());
-        for (const VerifyAnswer& one : all)
+        for (const authority::VerifyAnswer& one : all)
             put_verified(reply, one);
     }
     exchange.finish();
 }
 
-Result<LeaseName> read_name(std::string_view resource, std::string_view token_text) {
+Result<lease::LeaseName> read_name(std::string_view resource, std::string_view token_text) {
     std::string room;
     const auto name = one_name(resource, {}, FullNames::allowed, room);
     if (!name) return name.error();
     const auto token = read_token(token_text);
     if (!token) return token.error();
-    return LeaseName{std::string(*name), *token};
+    return lease::LeaseName{std::string(*name), *token};
 }
 
 /// Parses the query of LEASE.LIST. Views of the command's words.
-Result<ListQuery> read_list(std::span<const std::string_view> words) {
-    ListQuery query;
+Result<store::ListQuery> read_list(std::span<const std::string_view> words) {
+    store::ListQuery query;
     if (words.size() % 2 == 0) return invalid_argument("an option has no value");
     for (std::size_t i = 1; i < words.size(); i += 2) {
         const std::string_view value = words[i + 1];
@@ -224,19 +222,22 @@ void verify(Exchange& exchange) {
     if (same_word(words[1], "HOLDER") && words.size() == 3)
         return exchange.authority().verify_all(
             std::string(words[2]), {},
-            [&exchange](const Answer<std::vector<VerifyAnswer>>& answer) { answer_verified(exchange, answer); });
+            [&exchange](const authority::Answer<std::vector<authority::VerifyAnswer>>& answer) {
+                answer_verified(exchange, answer);
+            });
     if (words.size() % 2 == 0) return fail(exchange, invalid_argument("a resource has no token"));
-    if (words.size() / 2 > limits::leases_per_request)
+    if (words.size() / 2 > lease::limits::leases_per_request)
         return fail(exchange, invalid_argument("at most 1000 leases can be named in one command"));
-    std::vector<LeaseName> names;
+    std::vector<lease::LeaseName> names;
     for (std::size_t i = 1; i < words.size(); i += 2) {
         auto name = read_name(words[i], words[i + 1]);
         if (!name) return fail(exchange, name.error());
         names.push_back(std::move(*name));
     }
-    exchange.authority().verify(std::move(names), [&exchange](const Answer<std::vector<VerifyAnswer>>& answer) {
-        answer_verified(exchange, answer);
-    });
+    exchange.authority().verify(std::move(names),
+                                [&exchange](const authority::Answer<std::vector<authority::VerifyAnswer>>& answer) {
+                                    answer_verified(exchange, answer);
+                                });
 }
 
 /// `LEASE.GET resource [token]`
@@ -246,41 +247,42 @@ void get_lease(Exchange& exchange) {
     const bool one = words.size() == 3;
     auto name = read_name(words[1], one ? words[2] : std::string_view{"0"});
     if (!name) return fail(exchange, name.error());
-    std::vector<LeaseName> names{std::move(*name)};
-    exchange.authority().verify(std::move(names), [&exchange, one](const Answer<std::vector<VerifyAnswer>>& answer) {
-        auto reply = exchange.reply();
-        const auto* found = std::get_if<std::vector<VerifyAnswer>>(&answer);
-        if (found == nullptr) {
-            put_refused(reply, std::get<Refused>(answer));
-        } else if (!one) {
-            const VerifyAnswer& told = found->front();
-            reply.array(told.verified.current.size());
-            for (const Lease& lease : told.verified.current)
-                put_lease(reply, told.name.resource, lease, told.at);
-        } else if (found->front().verified.state == LeaseState::unknown) {
-            put_error(reply, Code::unknown_lease);
-        } else {
-            put_verified(reply, found->front());
-        }
-        exchange.finish();
-    });
+    std::vector<lease::LeaseName> names{std::move(*name)};
+    exchange.authority().verify(
+        std::move(names), [&exchange, one](const authority::Answer<std::vector<authority::VerifyAnswer>>& answer) {
+            auto reply = exchange.reply();
+            const auto* found = std::get_if<std::vector<authority::VerifyAnswer>>(&answer);
+            if (found == nullptr) {
+                put_refused(reply, std::get<authority::Refused>(answer));
+            } else if (!one) {
+                const authority::VerifyAnswer& told = found->front();
+                reply.array(told.verified.current.size());
+                for (const lease::Lease& lease : told.verified.current)
+                    put_lease(reply, told.name.resource, lease, told.at);
+            } else if (found->front().verified.state == lease::LeaseState::unknown) {
+                put_error(reply, Code::unknown_lease);
+            } else {
+                put_verified(reply, found->front());
+            }
+            exchange.finish();
+        });
 }
 
 /// `LEASE.LIST [HOLDER h] [PREFIX p] [NAMESPACE n] [LIMIT n] [AFTER cursor]`
 void list_leases(Exchange& exchange) {
     const auto query = read_list(exchange.words());
     if (!query) return fail(exchange, query.error());
-    exchange.authority().list(*query, [&exchange](const Answer<ListPage>& answer) {
+    exchange.authority().list(*query, [&exchange](const authority::Answer<store::ListPage>& answer) {
         auto reply = exchange.reply();
-        if (const auto* refused = std::get_if<Refused>(&answer)) {
+        if (const auto* refused = std::get_if<authority::Refused>(&answer)) {
             put_refused(reply, *refused);
             return exchange.finish();
         }
-        const ListPage& page = std::get<ListPage>(answer);
+        const store::ListPage& page = std::get<store::ListPage>(answer);
         reply.map(2);
         reply.bulk("leases");
         reply.array(page.leases.size());
-        for (const NamedLease& named : page.leases)
+        for (const store::NamedLease& named : page.leases)
             put_lease(reply, named.resource, named.lease, exchange.authority().now());
         reply.bulk("next");
         if (page.next.empty())
@@ -294,23 +296,23 @@ void list_leases(Exchange& exchange) {
 // ---- LEASE.ACQUIRE ----
 
 /// R8: the lease ends with the connection, which may have ended before the grant.
-void bind_to_connection(Exchange& exchange, std::string_view resource, const Lease& lease) {
+void bind_to_connection(Exchange& exchange, std::string_view resource, const lease::Lease& lease) {
     if (exchange.gone())
         exchange.authority().single_record().release(
-            resource, lease.holder, lease.token, [](const SingleRecordAnswer&) {}, lease.session);
+            resource, lease.holder, lease.token, [](const authority::SingleRecordAnswer&) {}, lease.session);
     else
         exchange.session().scoped().add({std::string(resource), lease.token}, lease.holder);
 }
 
 void acquire_at_once(Exchange& exchange, const AcquireArguments& asked, std::string_view resource) {
-    exchange.authority().single_record().acquire(resource, asked.holder, asked.predicate, asked.ttl,
-                                                 [&exchange, scoped = asked.scoped](const SingleRecordAnswer& answer) {
-                                                     if (answer.has_lease && scoped)
-                                                         bind_to_connection(exchange, answer.resource, answer.lease);
-                                                     auto reply = exchange.reply();
-                                                     put_acquired(reply, answer.resource, answer);
-                                                     exchange.finish();
-                                                 });
+    exchange.authority().single_record().acquire(
+        resource, asked.holder, asked.predicate, asked.ttl,
+        [&exchange, scoped = asked.scoped](const authority::SingleRecordAnswer& answer) {
+            if (answer.has_lease && scoped) bind_to_connection(exchange, answer.resource, answer.lease);
+            auto reply = exchange.reply();
+            put_acquired(reply, answer.resource, answer);
+            exchange.finish();
+        });
 }
 
 /// The door's own part in an acquisition: scope of the grant, and progress while it waits.
@@ -319,11 +321,11 @@ struct Attention {
     Duration progress{};
 };
 
-void acquire_with_patience(Exchange& exchange, AcquireRequest request, Attention attention) {
+void acquire_with_patience(Exchange& exchange, authority::AcquireRequest request, Attention attention) {
     if (request.wait > Duration::zero()) request.reachable = [&exchange] { return exchange.reachable(); };
     const auto ticket = exchange.authority().acquire(
-        std::move(request), [&exchange, scoped = attention.scoped](const AcquireAnswer& answer) {
-            const auto* granted = std::get_if<AcquireGranted>(&answer);
+        std::move(request), [&exchange, scoped = attention.scoped](const authority::AcquireAnswer& answer) {
+            const auto* granted = std::get_if<authority::AcquireGranted>(&answer);
             if (granted != nullptr && scoped)
                 bind_to_connection(exchange, granted->leases.front().resource, granted->leases.front().lease);
             auto reply = exchange.reply();
@@ -334,16 +336,18 @@ void acquire_with_patience(Exchange& exchange, AcquireRequest request, Attention
 }
 
 /// Registers the holder as an agent with this priority, then acquires (G5).
-void acquire_as_agent(Exchange& exchange, AcquireRequest request, Attention attention, Priority priority) {
-    AgentRequest agent{request.caller, request.holder, priority, request.epoch};
-    auto asked = std::make_unique<AcquireRequest>(std::move(request));
+void acquire_as_agent(Exchange& exchange, authority::AcquireRequest request, Attention attention,
+                      lease::Priority priority) {
+    authority::AgentRequest agent{request.caller, request.holder, priority, request.epoch};
+    auto asked = std::make_unique<authority::AcquireRequest>(std::move(request));
     exchange.authority().put_agent(
-        std::move(agent), [&exchange, asked = std::move(asked), attention](const Answer<AgentAnswer>& answer) mutable {
-            const auto* refused = std::get_if<Refused>(&answer);
+        std::move(agent), [&exchange, asked = std::move(asked),
+                           attention](const authority::Answer<authority::AgentAnswer>& answer) mutable {
+            const auto* refused = std::get_if<authority::Refused>(&answer);
             if (refused == nullptr && !exchange.gone())
                 return acquire_with_patience(exchange, std::move(*asked), attention);
             auto reply = exchange.reply();
-            put_refused(reply, refused != nullptr ? *refused : Refused{Code::cancelled, {}, {}});
+            put_refused(reply, refused != nullptr ? *refused : authority::Refused{Code::cancelled, {}, {}});
             exchange.finish();
         });
 }
@@ -357,14 +361,14 @@ void acquire(Exchange& exchange) {
     RespSession& session = exchange.session();
     if (asked->scoped && !session.scoped().has_room())
         return fail(exchange, invalid_argument("a connection may have at most 1000 leases that end with it"));
-    if (asked->progress > Duration::zero() && session.client().protocol != resp::Protocol::resp3)
+    if (asked->progress > Duration::zero() && session.client().protocol != codec::resp::Protocol::resp3)
         return fail(exchange,
                     invalid_argument("PROGRESS needs RESP3: send HELLO 3 first, or wait in slices with a short "
                                      "WAIT"));
-    const bool leads = owner_of(*resource) == Owner::leaders;
+    const bool leads = lease::owner_of(*resource) == lease::Owner::leaders;
     if (asked->is_plain() && !leads && !exchange.authority().is_agent(asked->holder))
         return acquire_at_once(exchange, *asked, *resource);
-    AcquireRequest request;
+    authority::AcquireRequest request;
     request.caller = {session.peer(), session.id()};
     request.holder = asked->holder;
     request.epoch = asked->epoch;
@@ -411,7 +415,7 @@ Result<Keeping> read_keeping(std::span<const std::string_view> words, bool takes
     read.many = true;
     read.others = words.subspan(1);
     if (read.others.size() % 2 != 0) return invalid_argument("ALSO takes pairs of a resource and a token");
-    if (read.others.size() / 2 >= limits::leases_per_request)
+    if (read.others.size() / 2 >= lease::limits::leases_per_request)
         return invalid_argument("at most 1000 leases can be named in one command");
     return read;
 }
@@ -419,22 +423,22 @@ Result<Keeping> read_keeping(std::span<const std::string_view> words, bool takes
 /// Renewal or release, and how to write its reply.
 struct Verb {
     bool renews;
-    void (*put)(resp::ReplyWriter& reply, std::string_view resource, const SingleRecordAnswer& answer);
+    void (*put)(codec::resp::ReplyWriter& reply, std::string_view resource,
+                const authority::SingleRecordAnswer& answer);
 };
 constexpr Verb renewing{true, put_renewed};
-constexpr Verb releasing{false, [](resp::ReplyWriter& reply, std::string_view, const SingleRecordAnswer& answer) {
-                             put_released(reply, answer);
-                         }};
+constexpr Verb releasing{false, [](codec::resp::ReplyWriter& reply, std::string_view,
+                                   const authority::SingleRecordAnswer& answer) { put_released(reply, answer); }};
 
 /// Calls `done` if the name is well formed, else returns the error.
 std::optional<Error> keep_one(Exchange& exchange, std::span<const std::string_view> name, const Keeping& asked,
-                              const Verb& verb, SingleRecord::Done done) {
+                              const Verb& verb, authority::SingleRecord::Done done) {
     std::string room;
     const auto token = read_token(name[1]);
     if (!token) return token.error();
     const auto resource = one_name(name[0], {}, FullNames::allowed, room);
     if (!resource) return resource.error();
-    SingleRecord& single_record = exchange.authority().single_record();
+    authority::SingleRecord& single_record = exchange.authority().single_record();
     if (verb.renews) {
         single_record.renew(*resource, asked.holder, *token, asked.ttl, std::move(done));
     } else {
@@ -468,13 +472,13 @@ void keep_many(Exchange& exchange, const Keeping& asked, const Verb& verb) {
     for (std::size_t i = 0; i < count; ++i) {
         const auto name = i == 0 ? asked.first : asked.others.subspan(2 * (i - 1), 2);
         auto error = keep_one(exchange, name, asked, verb,
-                              [many, i, protocol, put = verb.put](const SingleRecordAnswer& answer) {
-                                  resp::ReplyWriter reply(many->replies[i], protocol);
+                              [many, i, protocol, put = verb.put](const authority::SingleRecordAnswer& answer) {
+                                  codec::resp::ReplyWriter reply(many->replies[i], protocol);
                                   put(reply, answer.resource, answer);
                                   many->arrived();
                               });
         if (!error) continue;
-        resp::ReplyWriter reply(many->replies[i], protocol);
+        codec::resp::ReplyWriter reply(many->replies[i], protocol);
         put_error(reply, Code::invalid_argument, error->message);
         many->arrived();
     }
@@ -484,12 +488,12 @@ void keep(Exchange& exchange, const Verb& verb) {
     const auto asked = read_keeping(exchange.words(), verb.renews);
     if (!asked) return fail(exchange, asked.error());
     if (asked->many) return keep_many(exchange, *asked, verb);
-    const auto error =
-        keep_one(exchange, asked->first, *asked, verb, [&exchange, put = verb.put](const SingleRecordAnswer& answer) {
-            auto reply = exchange.reply();
-            put(reply, answer.resource, answer);
-            exchange.finish();
-        });
+    const auto error = keep_one(exchange, asked->first, *asked, verb,
+                                [&exchange, put = verb.put](const authority::SingleRecordAnswer& answer) {
+                                    auto reply = exchange.reply();
+                                    put(reply, answer.resource, answer);
+                                    exchange.finish();
+                                });
     if (error) fail(exchange, *error);
 }
 
@@ -541,4 +545,4 @@ std::span<const RespCommand> lease_commands() {
     return lease_table;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

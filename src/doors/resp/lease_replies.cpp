@@ -6,9 +6,7 @@
 #include "authority/acquisition.h"
 #include "doors/resp/command_table.h"
 
-namespace holdfast {
-
-using namespace core;
+namespace holdfast::doors::resp {
 
 namespace {
 
@@ -25,11 +23,11 @@ std::int64_t ms_up(Duration duration) {
     return to_ms(duration + Duration{1ms} - Duration{1});
 }
 
-std::string in_the_way(const AcquireBusy& busy) {
+std::string in_the_way(const authority::AcquireBusy& busy) {
     std::string text(advice_of(busy.code));
     std::size_t named = 0;
-    for (const NamedConflict& entry : busy.conflicts) {
-        const Conflict& conflict = entry.conflict;
+    for (const authority::NamedConflict& entry : busy.conflicts) {
+        const lease::Conflict& conflict = entry.conflict;
         if (named == max_named) {
             text += ", and others";
             break;
@@ -43,11 +41,11 @@ std::string in_the_way(const AcquireBusy& busy) {
     return text;
 }
 
-void pair(resp::ReplyWriter& reply, std::string_view name, std::string_view value) {
+void pair(codec::resp::ReplyWriter& reply, std::string_view name, std::string_view value) {
     reply.bulk(name);
     reply.bulk(value);
 }
-void pair(resp::ReplyWriter& reply, std::string_view name, std::int64_t value) {
+void pair(codec::resp::ReplyWriter& reply, std::string_view name, std::int64_t value) {
     reply.bulk(name);
     reply.integer(value);
 }
@@ -60,7 +58,7 @@ std::string with_retry(std::string_view message, std::optional<Duration> retry_i
     return text;
 }
 
-void put_error(resp::ReplyWriter& reply, Code code, std::string_view detail, std::optional<Duration> retry_in) {
+void put_error(codec::resp::ReplyWriter& reply, Code code, std::string_view detail, std::optional<Duration> retry_in) {
     std::array<char, 32> room;
     const std::string_view name = in_capitals(code, room);
     const std::string_view message = detail.empty() ? advice_of(code) : detail;
@@ -68,7 +66,7 @@ void put_error(resp::ReplyWriter& reply, Code code, std::string_view detail, std
     reply.error(name, with_retry(message, retry_in));
 }
 
-void put_refused(resp::ReplyWriter& reply, const Refused& refused) {
+void put_refused(codec::resp::ReplyWriter& reply, const authority::Refused& refused) {
     put_error(reply, refused.code, refused.detail, refused.retry_in);
 }
 
@@ -78,13 +76,13 @@ void fail(Exchange& exchange, const Error& error) {
     exchange.finish();
 }
 
-void put_busy(resp::ReplyWriter& reply, const AcquireBusy& busy) {
+void put_busy(codec::resp::ReplyWriter& reply, const authority::AcquireBusy& busy) {
     const auto retry_in = busy.code == Code::cancelled ? std::nullopt : std::optional(busy.retry_in);
     put_error(reply, busy.code, in_the_way(busy), retry_in);
 }
 
-void put_told(resp::ReplyWriter& reply, const ToldLease& told, Instant now) {
-    const Timeline timeline = timeline_of(told.lease, now);
+void put_told(codec::resp::ReplyWriter& reply, const ToldLease& told, Instant now) {
+    const lease::Timeline timeline = lease::timeline_of(told.lease, now);
     const bool waited = told.waited > Duration::zero();
     reply.map(7U + (told.cut_from ? 1U : 0U) + (waited ? 1U : 0U) + (told.session.empty() ? 0U : 1U));
     pair(reply, "resource", told.resource);
@@ -99,28 +97,30 @@ void put_told(resp::ReplyWriter& reply, const ToldLease& told, Instant now) {
     if (!told.session.empty()) pair(reply, "session", told.session);
 }
 
-void put_acquired(resp::ReplyWriter& reply, const AcquireAnswer& answer, Instant now) {
-    if (const auto* refused = std::get_if<Refused>(&answer)) return put_refused(reply, *refused);
-    if (const auto* busy = std::get_if<AcquireBusy>(&answer)) return put_busy(reply, *busy);
-    const AcquireGranted& granted = std::get<AcquireGranted>(answer);
-    const HeldLease& held = granted.leases.front();
+void put_acquired(codec::resp::ReplyWriter& reply, const authority::AcquireAnswer& answer, Instant now) {
+    if (const auto* refused = std::get_if<authority::Refused>(&answer)) return put_refused(reply, *refused);
+    if (const auto* busy = std::get_if<authority::AcquireBusy>(&answer)) return put_busy(reply, *busy);
+    const authority::AcquireGranted& granted = std::get<authority::AcquireGranted>(answer);
+    const authority::HeldLease& held = granted.leases.front();
     const auto cut = granted.ttl_cut ? std::optional(granted.ttl_cut->requested) : std::nullopt;
-    const bool leads = core::owner_of(held.resource) == core::Owner::leaders;
+    const bool leads = lease::owner_of(held.resource) == lease::Owner::leaders;
     put_told(reply, {held.resource, held.lease, cut, granted.waited, leads ? held.lease.session : std::string_view()},
              now);
 }
 
-void put_acquired(resp::ReplyWriter& reply, std::string_view resource, const SingleRecordAnswer& answer) {
-    if (answer.refused == Code::busy) return put_busy(reply, busy_answer(Code::busy, answer.standing));
+void put_acquired(codec::resp::ReplyWriter& reply, std::string_view resource,
+                  const authority::SingleRecordAnswer& answer) {
+    if (answer.refused == Code::busy) return put_busy(reply, authority::busy_answer(Code::busy, answer.standing));
     put_renewed(reply, resource, answer);
 }
 
-void put_renewed(resp::ReplyWriter& reply, std::string_view resource, const SingleRecordAnswer& answer) {
+void put_renewed(codec::resp::ReplyWriter& reply, std::string_view resource,
+                 const authority::SingleRecordAnswer& answer) {
     if (answer.refused) return put_error(reply, *answer.refused, answer.detail, answer.retry_in);
     put_told(reply, {resource, answer.lease, answer.cut_from}, answer.at);
 }
 
-void put_released(resp::ReplyWriter& reply, const SingleRecordAnswer& answer) {
+void put_released(codec::resp::ReplyWriter& reply, const authority::SingleRecordAnswer& answer) {
     if (answer.refused) return put_error(reply, *answer.refused, answer.detail, answer.retry_in);
     reply.map(2);
     reply.bulk("released");
@@ -128,9 +128,9 @@ void put_released(resp::ReplyWriter& reply, const SingleRecordAnswer& answer) {
     pair(reply, "state", to_string(answer.state));
 }
 
-void put_lease(resp::ReplyWriter& reply, std::string_view resource, const Lease& lease, Instant now) {
+void put_lease(codec::resp::ReplyWriter& reply, std::string_view resource, const lease::Lease& lease, Instant now) {
     // The session of a leader proves that it is the leader (R2).
-    const bool shows_session = !lease.session.empty() && core::shows_session(resource, lease.session);
+    const bool shows_session = !lease.session.empty() && lease::shows_session(resource, lease.session);
     const std::size_t optional = (shows_session ? 1U : 0U) + (lease.reason.empty() ? 0U : 1U) +
                                  (lease.metadata.empty() ? 0U : 1U) + (lease.priority ? 1U : 0U);
     reply.map(7 + optional);
@@ -148,9 +148,9 @@ void put_lease(resp::ReplyWriter& reply, std::string_view resource, const Lease&
     if (lease.priority) pair(reply, "priority", *lease.priority);
 }
 
-void put_verified(resp::ReplyWriter& reply, const VerifyAnswer& answer) {
-    const Verified& verified = answer.verified;
-    const bool grace = verified.state == LeaseState::grace;
+void put_verified(codec::resp::ReplyWriter& reply, const authority::VerifyAnswer& answer) {
+    const lease::Verified& verified = answer.verified;
+    const bool grace = verified.state == lease::LeaseState::grace;
     reply.map(4 + (verified.lease ? 2U : 0U) + (verified.ended_ago ? 1U : 0U) + (grace ? 2U : 0U));
     pair(reply, "resource", answer.name.resource);
     pair(reply, "token", static_cast<std::int64_t>(answer.name.token));
@@ -166,8 +166,8 @@ void put_verified(resp::ReplyWriter& reply, const VerifyAnswer& answer) {
     }
     reply.bulk("current");
     reply.array(verified.current.size());
-    for (const Lease& lease : verified.current)
+    for (const lease::Lease& lease : verified.current)
         put_lease(reply, answer.name.resource, lease, answer.at);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

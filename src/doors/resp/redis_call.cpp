@@ -10,7 +10,7 @@
 #include "doors/resp/lease_replies.h"
 #include "doors/resp/session.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 
 std::string redis_namespace(unsigned database) {
     HOLDFAST_ASSERT(database < static_cast<unsigned>(databases));
@@ -18,14 +18,15 @@ std::string redis_namespace(unsigned database) {
 }
 
 RedisKey::RedisKey(Exchange& exchange, std::string_view key) {
-    if (key.size() > core::limits::resource_bytes) return;
+    if (key.size() > lease::limits::resource_bytes) return;
     const std::string_view prefix = exchange.session().key_prefix();
     char* end = std::copy(prefix.begin(), prefix.end(), room_.data());
     end = std::copy(key.begin(), key.end(), end);
     size_ = static_cast<std::size_t>(end - room_.data());
 }
 
-void run(Exchange& exchange, const RedisCall& call, core::SingleRecord::Rule rule, core::SingleRecord::Done done) {
+void run(Exchange& exchange, const RedisCall& call, authority::SingleRecord::Rule rule,
+         authority::SingleRecord::Done done) {
     const RedisKey key(exchange, call.key);
     exchange.authority().single_record().update(
         {.resource = key.resource(), .holder = call.value, .extra = {}, .takes = call.takes, .exact = true},
@@ -40,15 +41,15 @@ void fail_no_expiry(Exchange& exchange) {
     fail(exchange, "a key is a lease here, and every lease ends: say how long with PX milliseconds or EX seconds");
 }
 
-void fail(Exchange& exchange, const core::SingleRecordAnswer& refused) {
-    const core::Code code = *refused.refused;
-    resp::ReplyWriter reply = exchange.reply();
-    if (code == core::Code::recovering || code == core::Code::stopping) {
+void fail(Exchange& exchange, const authority::SingleRecordAnswer& refused) {
+    const Code code = *refused.refused;
+    codec::resp::ReplyWriter reply = exchange.reply();
+    if (code == Code::recovering || code == Code::stopping) {
         // Redis's own error while it starts: clients treat it as temporary.
         reply.error("LOADING", with_retry(advice_of(code), refused.retry_in));
-    } else if (code == core::Code::memory_full) {
+    } else if (code == Code::memory_full) {
         reply.error("OOM", with_retry(advice_of(code), refused.retry_in));  // likewise
-    } else if (code == core::Code::ttl_too_long) {
+    } else if (code == Code::ttl_too_long) {
         put_error(reply, code,
                   fmt::format("{}: at most {} ms", advice_of(code), to_ms(exchange.authority().policy().ttl_max)));
     } else {
@@ -57,7 +58,7 @@ void fail(Exchange& exchange, const core::SingleRecordAnswer& refused) {
     exchange.finish();
 }
 
-bool failed(Exchange& exchange, const core::SingleRecordAnswer& answer) {
+bool failed(Exchange& exchange, const authority::SingleRecordAnswer& answer) {
     if (answer.refused) {
         fail(exchange, answer);
         return true;
@@ -90,7 +91,7 @@ struct Sum {
     Exchange& exchange;
     std::size_t missing;
     std::int64_t total = 0;
-    std::optional<core::SingleRecordAnswer> refused{};
+    std::optional<authority::SingleRecordAnswer> refused{};
 
     void arrived() {
         if (--missing > 0) return;
@@ -101,20 +102,20 @@ struct Sum {
 
 }  // namespace
 
-void reply_sum(Exchange& exchange, std::span<const std::string_view> keys, void (*rule)(core::RecordTransaction&),
-               std::int64_t (*count)(const core::SingleRecordAnswer&)) {
+void reply_sum(Exchange& exchange, std::span<const std::string_view> keys, void (*rule)(authority::RecordTransaction&),
+               std::int64_t (*count)(const authority::SingleRecordAnswer&)) {
     if (keys.size() == 1)
-        return run(exchange, {keys[0]}, rule, [&exchange, count](const core::SingleRecordAnswer& answer) {
+        return run(exchange, {keys[0]}, rule, [&exchange, count](const authority::SingleRecordAnswer& answer) {
             if (answer.refused) return fail(exchange, answer);
             reply_integer(exchange, count(answer));
         });
     const auto sum = std::make_shared<Sum>(Sum{exchange, keys.size()});
     for (const std::string_view key : keys)
-        run(exchange, {key}, rule, [sum, count](const core::SingleRecordAnswer& answer) {
+        run(exchange, {key}, rule, [sum, count](const authority::SingleRecordAnswer& answer) {
             if (answer.refused) sum->refused = answer;
             sum->total += count(answer);
             sum->arrived();
         });
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

@@ -6,7 +6,7 @@
 #include "doors/resp/command_table.h"
 #include "lease/limits.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 namespace {
 
 using redis::SetTerms;
@@ -32,7 +32,7 @@ bool is_instant_option(std::string_view word) {
 }  // namespace
 
 std::optional<Duration> parse_time(std::string_view text, TimeUnit unit) {
-    const auto number = resp::parse_integer(text);
+    const auto number = codec::resp::parse_integer(text);
     if (!number) return std::nullopt;
     constexpr std::int64_t max_ms = std::chrono::milliseconds(365 * 24h).count();
     const std::int64_t scale = unit == TimeUnit::seconds ? 1000 : 1;
@@ -84,7 +84,7 @@ std::variant<ScanOptions, OptionError> parse_scan_options(std::span<const std::s
         } else if (same_word(words[i], "TYPE")) {
             options.type = words[i + 1];
         } else if (same_word(words[i], "COUNT")) {
-            const auto count = resp::parse_integer(words[i + 1]);
+            const auto count = codec::resp::parse_integer(words[i + 1]);
             if (!count) return OptionError(not_an_integer);
             if (*count < 1) return syntax();
             options.count = std::min(static_cast<std::size_t>(*count), max_scan_count);
@@ -95,4 +95,4 @@ std::variant<ScanOptions, OptionError> parse_scan_options(std::span<const std::s
     return options;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

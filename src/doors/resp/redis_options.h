@@ -9,7 +9,7 @@
 
 #include "redis/redis_keys.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 
 /// The parsers return a command's options, or this: an error message.
 using OptionError = std::string;
@@ -42,4 +42,4 @@ struct ScanOptions {
 };
 std::variant<ScanOptions, OptionError> parse_scan_options(std::span<const std::string_view> words);
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

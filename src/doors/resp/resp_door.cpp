@@ -10,7 +10,7 @@
 #include "net/buffer_limit.h"
 #include "net/listener.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 namespace {
 
 using boost::asio::ip::tcp;
@@ -73,7 +73,7 @@ struct RespDoor::Impl : std::enable_shared_from_this<Impl> {
 
     boost::asio::io_context& loop;
     std::shared_ptr<RespDoorParts> parts;
-    Listener listener;
+    net::Listener listener;
     boost::asio::steady_timer check_timer, stop_timer;
     std::function<void()> on_stopped;
     std::vector<std::shared_ptr<RespSession>> handling;
@@ -87,7 +87,7 @@ Result<std::string> RespDoor::Impl::listen() {
     parts->wake = [this] { turn_soon(); };
     parts->poller.start([this] { turn(); });
     check_sessions();
-    return text_of(*bound);
+    return net::text_of(*bound);
 }
 
 // ---- connections ----
@@ -96,13 +96,13 @@ void RespDoor::Impl::admit(tcp::socket socket) {
     boost::system::error_code error;
     const tcp::endpoint peer = socket.remote_endpoint(error);
     const bool full = parts->sessions.size() - parts->refused >= parts->options.max_connections ||
-                      leaves_fewer_files(socket.native_handle(), files_left_by_others);
-    const bool scarce = leaves_fewer_files(socket.native_handle(), files_left_by_others / 2);
+                      net::leaves_fewer_files(socket.native_handle(), net::files_left_by_others);
+    const bool scarce = net::leaves_fewer_files(socket.native_handle(), net::files_left_by_others / 2);
     if (error || scarce || (full && parts->refused >= max_refused)) return;
-    const int bare = take_out(socket);
+    const int bare = net::take_out(socket);
     if (bare < 0) return;
     parts->now = Clock::now();
-    auto session = std::make_shared<RespSession>(bare, parts, text_of(peer), ++parts->connections_accepted);
+    auto session = std::make_shared<RespSession>(bare, parts, net::text_of(peer), ++parts->connections_accepted);
     if (!parts->poller.add(bare, session.get())) return;
     parts->sessions.emplace(session.get(), session);
     if (!full) return;
@@ -117,10 +117,10 @@ void RespDoor::Impl::turn() {
     in_turn = true;
     parts->now = Clock::now();
     const auto ready = parts->poller.ready();
-    for (const Poller::Ready& one : ready)
+    for (const net::Poller::Ready& one : ready)
         if (one.input) static_cast<RespSession*>(one.who)->receive(one.broken);
     parts->turn.begins();  // after the last byte was received, so that no grant starts before its request (T3)
-    for (const Poller::Ready& one : ready)
+    for (const net::Poller::Ready& one : ready)
         static_cast<RespSession*>(one.who)->handle();
     handle_woken();
     parts->turn.ends();
@@ -166,7 +166,7 @@ void RespDoor::Impl::for_each_session(Visit visit) {
 void RespDoor::Impl::check_sessions() {
     parts->now = Clock::now();
     parts->turn.begins();
-    for (const auto& session : over_buffer_limit(parts->sessions, parts->options.max_buffer_bytes))
+    for (const auto& session : net::over_buffer_limit(parts->sessions, parts->options.max_buffer_bytes))
         session->close();
     for_each_session([&](RespSession& session) { session.check(parts->now); });
     parts->turn.ends();
@@ -207,7 +207,8 @@ void RespDoor::Impl::stopped() {
     });
 }
 
-RespDoor::RespDoor(boost::asio::io_context& loop, core::Authority& authority, RespDoorOptions options, DoorTurn turn)
+RespDoor::RespDoor(boost::asio::io_context& loop, authority::Authority& authority, RespDoorOptions options,
+                   net::DoorTurn turn)
     : impl_(std::make_shared<Impl>(
           loop, std::make_shared<RespDoorParts>(loop, authority, std::move(options), std::move(turn)))) {}
 
@@ -239,4 +240,4 @@ void RespDoor::stop(std::function<void()> done) {
     impl_->stop(std::move(done));
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

@@ -14,7 +14,7 @@ namespace boost::asio {
 class io_context;
 }
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 
 struct RespDoorOptions {
     std::string address = "127.0.0.1:7401";  ///< HOST:PORT; port 0 for a free one
@@ -37,7 +37,8 @@ struct RespDoorOptions {
 /// hundred commands, so that a long turn does not honour leases long after they expired (T2).
 class RespDoor {
  public:
-    RespDoor(boost::asio::io_context& loop, core::Authority& authority, RespDoorOptions options, DoorTurn turn);
+    RespDoor(boost::asio::io_context& loop, authority::Authority& authority, RespDoorOptions options,
+             net::DoorTurn turn);
     ~RespDoor();
 
     /// Starts to listen. Returns the address bound, as HOST:PORT; error `cannot_listen` has the reason.
@@ -54,4 +55,4 @@ class RespDoor {
     std::shared_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

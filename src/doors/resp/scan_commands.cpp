@@ -11,7 +11,7 @@
 #include "doors/resp/session.h"
 #include "lease/manifest.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 namespace {
 
 constexpr std::size_t max_keys = 100'000;                // of one KEYS
@@ -38,14 +38,14 @@ struct Listing {
 
     /// The leases of one record are adjacent, so a key with several is listed once. False if the pattern takes too
     /// long.
-    bool add(const core::ListPage& page) {
-        for (const core::NamedLease& named : page.leases) {
+    bool add(const store::ListPage& page) {
+        for (const store::NamedLease& named : page.leases) {
             if (named.resource == last) continue;
             last = named.resource;
-            const std::string_view key = core::split_name(named.resource).resource;
+            const std::string_view key = lease::split_name(named.resource).resource;
             steps += match_steps_per_byte * key.size();
             if (!of_type(named.lease)) continue;
-            const bool matches = redis::glob_matches(pattern, key, steps);
+            const bool matches = glob_matches(pattern, key, steps);
             if (steps == 0) return false;
             if (!matches) continue;
             keys.emplace_back(key);
@@ -53,7 +53,7 @@ struct Listing {
         }
         return true;
     }
-    bool of_type(const core::Lease& lease) const {
+    bool of_type(const lease::Lease& lease) const {
         if (type.empty()) return true;
         return type == (redis::is_lock(lease.predicate) ? "string" : "set");
     }
@@ -63,10 +63,10 @@ using ListingPtr = std::shared_ptr<Listing>;
 
 ListingPtr listing(Exchange& exchange, std::string_view pattern) {
     return std::make_shared<Listing>(Listing{exchange, redis_namespace(exchange.session().client().database),
-                                             std::string(pattern), std::string(redis::glob_prefix(pattern))});
+                                             std::string(pattern), std::string(glob_prefix(pattern))});
 }
 
-void write_keys(resp::ReplyWriter reply, const Listing& listing) {
+void write_keys(codec::resp::ReplyWriter reply, const Listing& listing) {
     reply.array(listing.keys.size());
     for (const std::string& key : listing.keys)
         reply.bulk(key);
@@ -80,10 +80,10 @@ void next_page(const ListingPtr& listing, Then then) {
                                         .holder = {},
                                         .limit = listing->limit,
                                         .after = listing->after},
-                                       [listing, then](const core::Answer<core::ListPage>& answer) {
-                                           if (const auto* refused = std::get_if<core::Refused>(&answer))
+                                       [listing, then](const authority::Answer<store::ListPage>& answer) {
+                                           if (const auto* refused = std::get_if<authority::Refused>(&answer))
                                                return fail(listing->exchange, refused->detail);
-                                           const core::ListPage& page = std::get<core::ListPage>(answer);
+                                           const store::ListPage& page = std::get<store::ListPage>(answer);
                                            if (!listing->add(page)) return fail(listing->exchange, too_slow_pattern);
                                            listing->after = page.next;
                                            then(listing);
@@ -99,7 +99,7 @@ void gather_all(const ListingPtr& listing) {
 }
 
 void reply_with_page(const ListingPtr& listing) {
-    resp::ReplyWriter reply = listing->exchange.reply();
+    codec::resp::ReplyWriter reply = listing->exchange.reply();
     reply.array(2);
     reply.bulk(listing->exchange.session().client().cursors.number_of(listing->after));
     write_keys(reply, *listing);
@@ -135,4 +135,4 @@ std::span<const RespCommand> scan_commands() {
     return scan_table;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 
 /// The scan cursors of one connection. A Redis cursor is a number. If the store's cursor is not, a number stands for
 /// it, until this connection has begun 16 more pages.
@@ -32,4 +32,4 @@ class ScanCursors {
     std::uint64_t last_ = 0;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

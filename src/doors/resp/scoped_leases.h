@@ -6,20 +6,20 @@
 
 #include "authority/authority.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 
 /// The leases that end with a connection (R8).
 class ScopedLeases {
  public:
     static constexpr std::size_t most = 1000;
 
-    explicit ScopedLeases(core::Authority& authority) : authority_(authority) {}
+    explicit ScopedLeases(authority::Authority& authority) : authority_(authority) {}
 
     /// False if the limit is reached, even after dropping leases that have ended meanwhile.
     bool has_room();
-    void add(core::LeaseName name, std::string holder);
+    void add(lease::LeaseName name, std::string holder);
     /// Removes a lease that its holder is about to release.
-    void forget_if_of(core::Token token, std::string_view holder);
+    void forget_if_of(lease::Token token, std::string_view holder);
     void release_all();
     std::size_t size() const { return leases_.size(); }
 
@@ -30,8 +30,8 @@ class ScopedLeases {
     };
     void drop_ended();
 
-    core::Authority& authority_;
-    std::unordered_map<core::Token, Scoped> leases_;
+    authority::Authority& authority_;
+    std::unordered_map<lease::Token, Scoped> leases_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

@@ -16,11 +16,11 @@
 #include "redis/redis_scripts.h"
 #include "redis/script_cache.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 namespace {
 
-using core::RecordTransaction;
-using core::SingleRecordAnswer;
+using authority::RecordTransaction;
+using authority::SingleRecordAnswer;
 using redis::KeyOutcome;
 using redis::Script;
 using redis::ScriptAct;
@@ -37,7 +37,7 @@ struct ManyKeys {
     std::string value;
     Duration ttl;
     std::int64_t named;  ///< number of keys, duplicates included
-    std::vector<core::Token> taken{};
+    std::vector<lease::Token> taken{};
     std::int64_t removed = 0;
 
     RedisCall call(std::size_t step, bool takes = false) const { return {keys[step], value, takes}; }
@@ -51,7 +51,7 @@ void give_back(const ManyKeysPtr& many, const std::shared_ptr<const SingleRecord
         if (refused) return fail(many->exchange, *refused);
         return reply_integer(many->exchange, 0);
     }
-    const core::Token token = many->taken.back();
+    const lease::Token token = many->taken.back();
     many->taken.pop_back();
     run(
         many->exchange, many->call(many->taken.size()), [token](RecordTransaction& desk) { desk.release(token); },
@@ -123,7 +123,7 @@ void look_before_extending(const ManyKeysPtr& many, std::size_t step) {
 /// it checks all keys first, and releases those it took if another client takes one meanwhile.
 void run_over_keys(Exchange& exchange, const Script& script, std::span<const std::string_view> keys,
                    std::string_view value, Duration ttl) {
-    if (keys.size() > core::limits::intents_per_manifest)
+    if (keys.size() > lease::limits::intents_per_manifest)
         return fail(exchange, "a script may name at most 256 keys here, as a manifest may");
     const auto many = std::make_shared<ManyKeys>(ManyKeys{
         exchange, {keys.begin(), keys.end()}, std::string(value), ttl, static_cast<std::int64_t>(keys.size())});
@@ -186,7 +186,7 @@ struct Operands {
     std::span<const std::string_view> arguments;
 };
 std::variant<Operands, OptionError> parse_operands(std::span<const std::string_view> words) {
-    const auto count = resp::parse_integer(words[0]);
+    const auto count = codec::resp::parse_integer(words[0]);
     if (!count) return OptionError(not_an_integer);
     if (*count < 0) return OptionError("Number of keys can't be negative");
     const auto rest = words.subspan(1);
@@ -259,7 +259,7 @@ void script_load(Exchange& exchange) {
 
 void script_exists(Exchange& exchange) {
     const auto names = exchange.words().subspan(2);
-    resp::ReplyWriter reply = exchange.reply();
+    codec::resp::ReplyWriter reply = exchange.reply();
     reply.array(names.size());
     for (const std::string_view text : names)
         reply.integer(book(exchange).find(text) != nullptr ? 1 : 0);
@@ -281,7 +281,7 @@ struct Subcommand {
     void (*handler)(Exchange&);
 };
 constexpr std::array script_subcommands{Subcommand{"LOAD", 3, 3, script_load},
-                                        Subcommand{"EXISTS", 3, resp::max_words, script_exists},
+                                        Subcommand{"EXISTS", 3, codec::resp::max_words, script_exists},
                                         Subcommand{"FLUSH", 2, 3, script_flush}};
 
 void script(Exchange& exchange) {
@@ -311,4 +311,4 @@ std::span<const RespCommand> script_commands() {
     return script_table;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

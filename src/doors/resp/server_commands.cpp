@@ -10,7 +10,7 @@
 #include "doors/resp/exchange.h"
 #include "doors/resp/session.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 namespace {
 
 // ---- INFO ----
@@ -94,14 +94,14 @@ std::vector<Setting> settings_of(const RespDoorParts& parts) {
             {"maxmemory-policy", "noeviction"},
             {"notify-keyspace-events", ""},
             {"port", parts.port},
-            {"proto-max-bulk-len", std::to_string(resp::max_command_bytes)},
+            {"proto-max-bulk-len", std::to_string(codec::resp::max_command_bytes)},
             {"save", ""},
             {"timeout", std::to_string(idle_s)}};
 }
 
 // ---- COMMAND ----
 
-void put_command(resp::ReplyWriter& reply, const RespCommand& command) {
+void put_command(codec::resp::ReplyWriter& reply, const RespCommand& command) {
     reply.array(10);
     reply.bulk(lower_case(command.name));
     reply.integer(command.arity);
@@ -123,7 +123,7 @@ std::vector<const RespCommand*> named(const CommandTable& table, std::span<const
     return found;
 }
 
-void put_docs(resp::ReplyWriter& reply, std::vector<const RespCommand*> commands) {
+void put_docs(codec::resp::ReplyWriter& reply, std::vector<const RespCommand*> commands) {
     std::erase(commands, nullptr);
     reply.map(commands.size());
     for (const RespCommand* command : commands) {
@@ -136,7 +136,7 @@ void put_docs(resp::ReplyWriter& reply, std::vector<const RespCommand*> commands
     }
 }
 
-void put_infos(resp::ReplyWriter& reply, const std::vector<const RespCommand*>& commands) {
+void put_infos(codec::resp::ReplyWriter& reply, const std::vector<const RespCommand*>& commands) {
     reply.array(commands.size());
     for (const RespCommand* command : commands)
         if (command != nullptr)
@@ -168,7 +168,7 @@ void config(Exchange& exchange) {
     std::vector<Setting> settings = settings_of(exchange.session().parts());
     std::erase_if(settings, [&](const Setting& setting) {
         return std::none_of(words.begin() + 2, words.end(), [&](std::string_view pattern) {
-            return redis::glob_matches(lower_case(pattern.substr(0, 64)), setting.name);
+            return glob_matches(lower_case(pattern.substr(0, 64)), setting.name);
         });
     });
     auto reply = exchange.reply();
@@ -232,4 +232,4 @@ std::span<const RespCommand> server_commands() {
     return server_table;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

@@ -16,13 +16,13 @@
 #include "lease/manifest.h"
 #include "net/peer_watch.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 namespace {
 
 constexpr std::size_t max_answers_bytes = 256 * 1024;  // limit of unread replies before the next command is read
 constexpr std::size_t max_under_way = 1024;
 constexpr std::size_t commands_per_clock = 256;  // after which the clock is read again in a long turn
-constexpr std::size_t max_input_bytes = resp::max_command_bytes + Buffers::bytes;
+constexpr std::size_t max_input_bytes = codec::resp::max_command_bytes + Buffers::bytes;
 constexpr std::size_t max_kept_bytes = 64 * 1024;  // memory that an exchange keeps for its next command
 constexpr auto linger_for = 2s;
 
@@ -134,7 +134,7 @@ void RespSession::handle() {
 }
 
 void RespSession::handle_commands() {
-    using Outcome = resp::CommandReader::Outcome;
+    using Outcome = codec::resp::CommandReader::Outcome;
     handling_ = true;
     std::size_t handled = 0;
     auto outcome = Outcome::command;
@@ -163,8 +163,8 @@ void RespSession::handle_commands() {
 
 /// Reads commands to be handled together: those with a Foresight, and perhaps one other after them, so that the store
 /// can prefetch the records of all of them.
-resp::CommandReader::Outcome RespSession::read_ahead() {
-    using Outcome = resp::CommandReader::Outcome;
+codec::resp::CommandReader::Outcome RespSession::read_ahead() {
+    using Outcome = codec::resp::CommandReader::Outcome;
     CommandBatch& batch = parts_->batch;
     batch.clear();
     read_to_ = begin_;
@@ -189,7 +189,7 @@ resp::CommandReader::Outcome RespSession::read_ahead() {
 
 std::string_view RespSession::key_prefix() {
     if (prefixed_database_ != client_.database || key_prefix_.empty()) {
-        key_prefix_ = core::full_name(redis_namespace(client_.database), "");
+        key_prefix_ = lease::full_name(redis_namespace(client_.database), "");
         prefixed_database_ = client_.database;
     }
     return key_prefix_;
@@ -213,8 +213,9 @@ void RespSession::dispatch(const RespCommand* command, std::span<const std::stri
     if (command == nullptr) return refuse_command("ERR", unknown_command(words));
     if (!takes(*command, words.size())) return refuse_command("ERR", wrong_arity(command->name));
     if (const Error* why = parts_->options.not_yet(); why != nullptr && !needs_no_store(*command))
-        return refuse_command("STORE_UNAVAILABLE", with_retry(why->message, core::storage_failure(*why).retry_in));
-    if (client_.protocol == resp::Protocol::resp2 && subscriptions_.size() > 0 && !allowed_while_subscribed(*command))
+        return refuse_command("STORE_UNAVAILABLE", with_retry(why->message, authority::storage_failure(*why).retry_in));
+    if (client_.protocol == codec::resp::Protocol::resp2 && subscriptions_.size() > 0 &&
+        !allowed_while_subscribed(*command))
         return refuse_command("ERR",
                               fmt::format("Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / "
                                           "RESET are allowed in this context",
@@ -251,11 +252,11 @@ void RespSession::answer_behind_others(const RespCommand& command, std::span<con
 }
 
 void RespSession::refuse_command(std::string_view code, std::string_view text) {
-    if (first_ == nullptr) return resp::ReplyWriter(output_, client_.protocol).error(code, text);
+    if (first_ == nullptr) return codec::resp::ReplyWriter(output_, client_.protocol).error(code, text);
     Exchange& exchange = take_exchange();
     exchange.begin({}, false);
     append(exchange);
-    resp::ReplyWriter(exchange.kept_, client_.protocol).error(code, text);
+    codec::resp::ReplyWriter(exchange.kept_, client_.protocol).error(code, text);
     exchange.done_ = true;
     kept_bytes_ += exchange.kept_.size();
 }
@@ -344,7 +345,7 @@ void RespSession::send() {
     look_for({wants_input(), sent_ < output_.size()});
 }
 
-void RespSession::look_for(Poller::Interest interest) {
+void RespSession::look_for(net::Poller::Interest interest) {
     if (interest.input == interest_.input && interest.output == interest_.output) return;
     interest_ = interest;
     parts_->poller.change(socket_, this, interest);
@@ -366,7 +367,7 @@ void RespSession::leave() {
 void RespSession::watch_closely() {
     if (watched_ || is_closed()) return;
     watched_ = true;
-    watch_peer(socket_, Watch::close);
+    net::watch_peer(socket_, net::Watch::close);
 }
 
 void RespSession::watch_less() {
@@ -374,7 +375,7 @@ void RespSession::watch_less() {
         if (exchange->ticket_ != 0) return;
     watched_ = false;
     show_every_ = Duration::zero();
-    if (!is_closed()) watch_peer(socket_, Watch::usual);
+    if (!is_closed()) net::watch_peer(socket_, net::Watch::usual);
 }
 
 /// Uses the shortest interval that any waiting command asked for.
@@ -385,13 +386,13 @@ void RespSession::show_progress(Duration every) {
 
 void RespSession::push_progress() {
     shown_at_ = parts_->now;
-    if (client_.protocol != resp::Protocol::resp3)
+    if (client_.protocol != codec::resp::Protocol::resp3)
         return;  // the client switched to RESP2, where this would be taken for a reply
     std::int64_t waiting = 0;
     for (const Exchange* exchange = first_; exchange != nullptr; exchange = exchange->next_)
         waiting += exchange->ticket_ != 0 && !exchange->done_ ? 1 : 0;
     std::string message;
-    resp::ReplyWriter writer(message, client_.protocol);
+    codec::resp::ReplyWriter writer(message, client_.protocol);
     writer.push(2);
     writer.bulk("lease:waiting");
     writer.integer(waiting);
@@ -433,7 +434,7 @@ void RespSession::stop() {
 
 void RespSession::refuse_connection(std::string_view error) {
     refused_ = true;
-    resp::ReplyWriter(output_, client_.protocol).error("ERR", error);
+    codec::resp::ReplyWriter(output_, client_.protocol).error("ERR", error);
     ending_ = true;
     send();
 }
@@ -459,4 +460,4 @@ void RespSession::check(Clock::time_point now) {
     if (idle > Duration::zero() && idles && now >= active_at_ + idle) close();
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

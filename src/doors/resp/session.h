@@ -24,7 +24,7 @@
 #include "net/write_progress.h"
 #include "redis/script_cache.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 
 /// The Redis version whose commands these are, for client libraries that check.
 inline constexpr std::string_view redis_version = "7.0.15";
@@ -39,7 +39,7 @@ inline constexpr std::string_view without_multi =
 struct RespClient {
     std::string name;
     std::string library, library_version;
-    resp::Protocol protocol = resp::Protocol::resp2;
+    codec::resp::Protocol protocol = codec::resp::Protocol::resp2;
     unsigned database = 0;        ///< chosen by SELECT
     bool in_transaction = false;  ///< after MULTI: nothing is executed
     ScanCursors cursors;
@@ -49,18 +49,18 @@ class RespSession;
 
 /// State shared by the sessions of one door. Each session owns a reference, since it may outlive the door.
 struct RespDoorParts {
-    RespDoorParts(boost::asio::io_context& loop, core::Authority& authority_given, RespDoorOptions options_given,
-                  DoorTurn turn_given)
+    RespDoorParts(boost::asio::io_context& loop, authority::Authority& authority_given, RespDoorOptions options_given,
+                  net::DoorTurn turn_given)
         : authority(authority_given),
           options(std::move(options_given)),
           turn(std::move(turn_given)),
           poller(loop),
           hub(authority_given) {}
 
-    core::Authority& authority;
+    authority::Authority& authority;
     RespDoorOptions options;
-    DoorTurn turn;
-    Poller poller;
+    net::DoorTurn turn;
+    net::Poller poller;
     CommandTable commands;
     Buffers buffers;
     CommandBatch batch;  ///< of the session being handled
@@ -151,7 +151,7 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     void make_room();
     void give_up_input();
     void handle_commands();
-    resp::CommandReader::Outcome read_ahead();
+    codec::resp::CommandReader::Outcome read_ahead();
     const RespCommand* find(std::string_view name);
     void dispatch(const RespCommand* command, std::span<const std::string_view> words);
     void answer_directly(const RespCommand& command, std::span<const std::string_view> words);
@@ -171,7 +171,7 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     void push_progress();
     void linger();
     void give_up_on_command();
-    void look_for(Poller::Interest interest);
+    void look_for(net::Poller::Interest interest);
     std::size_t waiting_bytes() const { return output_.size() - sent_ + pushes_.size() + kept_bytes_; }
 
     int socket_;
@@ -185,7 +185,7 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     std::string input_;  // begin_ to end_: received but not handled
     std::size_t begin_ = 0, end_ = 0;
     std::size_t read_to_ = 0;  // end of the input that is in the current batch
-    resp::CommandReader reader_;
+    codec::resp::CommandReader reader_;
     std::string output_;  // unsent from sent_ on
     std::size_t sent_ = 0;
     std::string pushes_;  // sent after the reply being written
@@ -203,9 +203,9 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     std::string key_prefix_;
     unsigned prefixed_database_ = 0;
 
-    Poller::Interest interest_;
+    net::Poller::Interest interest_;
     Clock::time_point since_, active_at_, linger_until_;
-    WriteProgress writing_;
+    net::WriteProgress writing_;
     std::optional<Clock::time_point> half_since_;  // since when part of a command has arrived
     bool handling_ = false;
     bool ended_ = false;      // the peer's sending half
@@ -220,4 +220,4 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     bool stopped_short_ = false;  // some received commands were not read for lack of room
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

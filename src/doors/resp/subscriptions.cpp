@@ -7,9 +7,9 @@
 #include "base/glob.h"
 #include "doors/resp/session.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 
-using core::EventKind;
+using authority::EventKind;
 
 std::string_view channel_of(EventKind kind) {
     switch (kind) {
@@ -51,7 +51,7 @@ bool Subscriptions::add_pattern(std::string_view pattern) {
     const std::string& kept = *patterns_.emplace(pattern).first;
     for (const EventKind kind : event_kinds) {
         ++comparisons_;
-        if (redis::glob_matches(kept, channel_of(kind))) routes_[static_cast<std::size_t>(kind)].patterns.insert(kept);
+        if (glob_matches(kept, channel_of(kind))) routes_[static_cast<std::size_t>(kind)].patterns.insert(kept);
     }
     return true;
 }
@@ -81,7 +81,7 @@ void SubscriberHub::join(RespSession& session) {
     if (std::find(sessions_.begin(), sessions_.end(), &session) != sessions_.end()) return;
     sessions_.push_back(&session);
     if (!subscription_)
-        subscription_ = authority_.events().subscribe([this](const core::Event& event) { tell(event); });
+        subscription_ = authority_.events().subscribe([this](const authority::Event& event) { tell(event); });
 }
 
 void SubscriberHub::leave(RespSession& session) {
@@ -95,14 +95,14 @@ void SubscriberHub::shut() {
     sessions_.clear();
 }
 
-void SubscriberHub::tell(const core::Event& event) {
+void SubscriberHub::tell(const authority::Event& event) {
     std::string payload;
     for (RespSession* session : sessions_) {
         const Subscriptions::Route& route = session->subscriptions().route(event.kind);
         if (!route.any()) continue;
-        if (payload.empty()) payload = core::event_json(event, shown_wall_ms(event.at));
+        if (payload.empty()) payload = authority::event_json(event, shown_wall_ms(event.at));
         message_.clear();
-        resp::ReplyWriter writer(message_, session->client().protocol);
+        codec::resp::ReplyWriter writer(message_, session->client().protocol);
         if (route.by_name) {
             writer.push(3);
             writer.bulk("message");
@@ -121,4 +121,4 @@ void SubscriberHub::tell(const core::Event& event) {
     }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

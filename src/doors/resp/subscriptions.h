@@ -11,14 +11,15 @@
 #include "authority/authority.h"
 #include "codec/resp/resp_writer.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 
 class RespSession;
 
 /// The channel of a kind of event, such as `lease:granted`.
-std::string_view channel_of(core::EventKind kind);
-inline constexpr std::array event_kinds{core::EventKind::granted, core::EventKind::renewed, core::EventKind::released,
-                                        core::EventKind::expired, core::EventKind::revoked};
+std::string_view channel_of(authority::EventKind kind);
+inline constexpr std::array event_kinds{authority::EventKind::granted, authority::EventKind::renewed,
+                                        authority::EventKind::released, authority::EventKind::expired,
+                                        authority::EventKind::revoked};
 
 /// The subscriptions of one connection, by name or by pattern. Any name may be subscribed to, as in Redis, but only
 /// lease events produce messages.
@@ -49,7 +50,7 @@ class Subscriptions {
         std::set<std::string_view> patterns;  ///< refer into patterns()
         bool any() const { return by_name || !patterns.empty(); }
     };
-    const Route& route(core::EventKind kind) const { return routes_[static_cast<std::size_t>(kind)]; }
+    const Route& route(authority::EventKind kind) const { return routes_[static_cast<std::size_t>(kind)]; }
     /// The number of pattern comparisons so far: one per channel for each pattern added.
     std::uint64_t comparisons() const { return comparisons_; }
 
@@ -62,7 +63,7 @@ class Subscriptions {
 /// Notifies subscribed sessions of events. Subscribes to events only while there are such sessions.
 class SubscriberHub {
  public:
-    explicit SubscriberHub(core::Authority& authority) : authority_(authority) {}
+    explicit SubscriberHub(authority::Authority& authority) : authority_(authority) {}
     ~SubscriberHub() { shut(); }
     SubscriberHub(const SubscriberHub&) = delete;
     SubscriberHub& operator=(const SubscriberHub&) = delete;
@@ -73,12 +74,12 @@ class SubscriberHub {
     void shut();
 
  private:
-    void tell(const core::Event& event);
+    void tell(const authority::Event& event);
 
-    core::Authority& authority_;
+    authority::Authority& authority_;
     std::vector<RespSession*> sessions_;
-    std::optional<core::Events::Subscription> subscription_;
+    std::optional<authority::Events::Subscription> subscription_;
     std::string message_;  // reused
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

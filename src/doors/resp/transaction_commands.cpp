@@ -2,7 +2,7 @@
 
 #include "doors/resp/session.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 namespace {
 
 /// Nothing is queued: every command until EXEC or DISCARD is refused when it arrives (RespSession::dispatch). EXEC then
@@ -52,4 +52,4 @@ std::span<const RespCommand> transaction_commands() {
     return transaction_table;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

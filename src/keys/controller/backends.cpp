@@ -5,7 +5,7 @@
 #include "base/assert.h"
 #include "keys/controller/key_limits.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 namespace {
 
 constexpr std::array<std::string_view, backend_state_count> states{
@@ -130,7 +130,7 @@ std::size_t Backends::live_count(const std::string& drone) const {
 void Backends::mark_superseded(const Backend& added) {
     const auto found = live_of_key_.find(resource_of(added.key));
     if (found == live_of_key_.end()) return;
-    const Token latest = std::max(added.token, found->second.rbegin()->first);
+    const lease::Token latest = std::max(added.token, found->second.rbegin()->first);
     for (const auto& [token, id] : found->second)
         if (token < latest) all_.at(id).superseded = true;
 }
@@ -203,4 +203,4 @@ void Backends::tell(const std::string& id) {
     }
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

@@ -12,7 +12,7 @@
 
 #include "keys/controller/key.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 
 /// A backend's state. States only move forward (K5).
 enum class BackendState : std::uint8_t {
@@ -57,7 +57,7 @@ struct BackendProgress {
 struct Backend {
     std::string id;
     Key key;
-    Token token = 0;
+    lease::Token token = 0;
     std::string drone;
     std::string life;  ///< the drone's incarnation; empty if unknown
     std::string user;  ///< the user it was started for
@@ -120,9 +120,10 @@ class Backends {
 
  private:
     std::map<std::string, Backend> all_;
-    std::map<std::string, std::set<std::string>> live_;                // by drone
-    std::map<std::string, std::map<Token, std::string>> live_of_key_;  // by resource; several if earlier are lost
-    std::set<std::pair<Instant, std::string>> ended_;                  // by time of their end
+    std::map<std::string, std::set<std::string>> live_;  // by drone
+    std::map<std::string, std::map<lease::Token, std::string>>
+        live_of_key_;                                  // by resource; several if earlier are lost
+    std::set<std::pair<Instant, std::string>> ended_;  // by time of their end
     std::array<std::size_t, backend_state_count> counts_{};
     std::map<std::string, std::map<std::uint64_t, Watcher>> watchers_;
     std::uint64_t last_watch_ = 0;
@@ -132,4 +133,4 @@ class Backends {
     void mark_superseded(const Backend& added);
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

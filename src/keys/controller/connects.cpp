@@ -6,7 +6,7 @@
 #include "base/assert.h"
 #include "keys/controller/key_limits.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 namespace {
 
 constexpr Duration retry_for_a_drone = 1s;
@@ -18,9 +18,9 @@ bool is_settled(const Backend& backend) {
 
 }  // namespace
 
-Connects::Ticket Connects::connect(ConnectRequest request, Callback<Answer<Connected>> reply) {
+Connects::Ticket Connects::connect(ConnectRequest request, Callback<authority::Answer<Connected>> reply) {
     const auto refuse = [&](Code code) -> Ticket {
-        reply(refused(code));
+        reply(authority::refused(code));
         return 0;
     };
     if (size() >= limits::connects) return refuse(Code::too_many_waiters);
@@ -42,17 +42,22 @@ Connects::Ticket Connects::connect(ConnectRequest request, Callback<Answer<Conne
 void Connects::look(const std::string& resource) {
     book_.authority.verify(
         {{resource, 0}},
-        book_.guarded([this, resource](const Answer<std::vector<VerifyAnswer>>& answer) { looked(resource, answer); }));
+        book_.guarded([this, resource](const authority::Answer<std::vector<authority::VerifyAnswer>>& answer) {
+            looked(resource, answer);
+        }));
 }
 
-void Connects::looked(const std::string& resource, const Answer<std::vector<VerifyAnswer>>& answer) {
-    if (const auto* failed = std::get_if<Refused>(&answer)) return fail(resource, *failed);
+void Connects::looked(const std::string& resource,
+                      const authority::Answer<std::vector<authority::VerifyAnswer>>& answer) {
+    if (const auto* failed = std::get_if<authority::Refused>(&answer)) return fail(resource, *failed);
     // An expired lease is not listed here, swept or not. The later acquire removes it only if it is still expired then.
     // Both are judged by the store's own clock (T2, K6).
-    const std::vector<Lease>& current = std::get<std::vector<VerifyAnswer>>(answer).front().verified.current;
+    const std::vector<lease::Lease>& current =
+        std::get<std::vector<authority::VerifyAnswer>>(answer).front().verified.current;
     if (current.empty()) return take(resource);
-    if (current.front().session.empty()) return fail(resource, refused(Code::busy));  // a plain lease, not a key's
-    const Lease& lease = current.front();
+    if (current.front().session.empty())
+        return fail(resource, authority::refused(Code::busy));  // a plain lease, not a key's
+    const lease::Lease& lease = current.front();
     const Backend* known = book_.backends.find(lease.session);
     const bool left_behind = known != nullptr && known->ended() && known->token == lease.token;
     if (left_behind) return book_.give_back(*known, [this, resource] { again(resource); });
@@ -63,7 +68,7 @@ void Connects::looked(const std::string& resource, const Answer<std::vector<Veri
 /// The refusal, if the backend of a held key cannot be reported yet although its drone may do so soon. Either the drone
 /// has not reported it to this controller, and it was started before this controller or too long ago to be `scheduled`
 /// (K5); or the drone may be dead, or has missed the soft deadline.
-std::optional<Refused> Connects::unheard(const Lease& lease) const {
+std::optional<authority::Refused> Connects::unheard(const lease::Lease& lease) const {
     const Backend* known = book_.backends.find(lease.session);
     const bool is_known = known != nullptr && known->token == lease.token;
     const bool may_be_scheduled =
@@ -72,7 +77,7 @@ std::optional<Refused> Connects::unheard(const Lease& lease) const {
     // alive is heard from again within a second.
     const Drone* drone = book_.drones.find(lease.holder);
     if (drone != nullptr && drone->hung_up)
-        return Refused{
+        return authority::Refused{
             Code::no_drone,
             fmt::format("the drone {} that has the backend of this key has closed its connection, and may be "
                         "dead; connect again",
@@ -81,16 +86,18 @@ std::optional<Refused> Connects::unheard(const Lease& lease) const {
     // Past the soft deadline its drone terminates a backend (K4), but a suspended drone cannot report that.
     const bool said_so = is_known && known->progress.state > BackendState::ready;
     if (!said_so && book_.now >= key_timeline_of(lease).soft_terminate_at)
-        return Refused{Code::no_drone,
-                       fmt::format("the drone {} has not renewed this key in time, so its backend ends; connect again",
-                                   lease.holder),
-                       retry_for_a_drone};
+        return authority::Refused{
+            Code::no_drone,
+            fmt::format("the drone {} has not renewed this key in time, so its backend ends; connect again",
+                        lease.holder),
+            retry_for_a_drone};
     if (is_known || may_be_scheduled) return std::nullopt;
-    return Refused{Code::no_drone,
-                   fmt::format("the drone {} has the backend of this key, and this server has not heard from it "
-                               "since it was started; connect again",
-                               lease.holder),
-                   retry_for_a_drone};
+    return authority::Refused{
+        Code::no_drone,
+        fmt::format("the drone {} has the backend of this key, and this server has not heard from it "
+                    "since it was started; connect again",
+                    lease.holder),
+        retry_for_a_drone};
 }
 
 void Connects::take(const std::string& resource) {
@@ -98,47 +105,49 @@ void Connects::take(const std::string& resource) {
     if (!first.request.spawn) {
         // A server that has lost its memory knows no key until its drone re-asserts it (S1).
         const bool recovering = book_.authority.recovering_for() > Duration::zero();
-        return fail(resource,
-                    recovering ? Refused{Code::recovering, {}, retry_for_a_drone} : refused(Code::nothing_to_start));
+        return fail(resource, recovering ? authority::Refused{Code::recovering, {}, retry_for_a_drone}
+                                         : authority::refused(Code::nothing_to_start));
     }
     const SpawnRequest& spawn = *first.request.spawn;
     const std::string id = spawn.id.empty() ? book_.fresh_name("b-") : spawn.id;
     if (const Backend* known = book_.backends.find(id)) {
-        if (!known->key.same_key(first.request.key)) return fail(resource, refused(Code::backend_id_taken));
+        if (!known->key.same_key(first.request.key)) return fail(resource, authority::refused(Code::backend_id_taken));
         Backend dead = *known;  // its key is free (K4), even if its drone has not reported the end yet
         dead.progress.state = BackendState::terminated;
         return settle_first(resource, dead);
     }
-    if (ids_being_taken_.contains(id)) return fail(resource, refused(Code::backend_id_taken));
-    if (book_.backends.full()) return fail(resource, refused(Code::too_many_backends));
+    if (ids_being_taken_.contains(id)) return fail(resource, authority::refused(Code::backend_id_taken));
+    if (book_.backends.full()) return fail(resource, authority::refused(Code::too_many_backends));
     Drone* drone = book_.drones.choose(
         spawn.pool, resource, [this](const Drone& each) { return book_.load_of(each); }, book_.now);
     if (drone == nullptr) return fail(resource, {Code::no_drone, {}, retry_for_a_drone});
     ++drone->taking;
     ids_being_taken_.insert(id);
-    AcquireRequest request;
+    authority::AcquireRequest request;
     request.caller = first.request.caller;
-    request.caller.acts_for = Owner::keys;
+    request.caller.acts_for = lease::Owner::keys;
     request.holder = drone->id;
     request.session = id;
-    request.intents = {{resource, Predicate::mutates}};
+    request.intents = {{resource, lease::Predicate::mutates}};
     request.ttl = first.request.ttl;
     request.reason = "key";
     request.metadata = to_json({id, first.request.key.tag, drone->id, shown_life(drone->life), first.request.user});
     const Taking taking{resource, id, drone->id, drone->life};
-    book_.authority.acquire(std::move(request),
-                            book_.guarded([this, taking](const AcquireAnswer& answer) { taken(taking, answer); }));
+    book_.authority.acquire(std::move(request), book_.guarded([this, taking](const authority::AcquireAnswer& answer) {
+        taken(taking, answer);
+    }));
 }
 
-void Connects::taken(const Taking& taking, const AcquireAnswer& answer) {
+void Connects::taken(const Taking& taking, const authority::AcquireAnswer& answer) {
     ids_being_taken_.erase(taking.backend);
     if (Drone* drone = book_.drones.find(taking.drone); drone != nullptr && drone->taking > 0) --drone->taking;
-    if (const auto* got = std::get_if<AcquireGranted>(&answer)) return granted(taking, got->leases.front().lease);
-    if (const auto* failed = std::get_if<Refused>(&answer)) return fail(taking.resource, *failed);
+    if (const auto* got = std::get_if<authority::AcquireGranted>(&answer))
+        return granted(taking, got->leases.front().lease);
+    if (const auto* failed = std::get_if<authority::Refused>(&answer)) return fail(taking.resource, *failed);
     again(taking.resource);
 }
 
-void Connects::granted(const Taking& taking, const Lease& lease) {
+void Connects::granted(const Taking& taking, const lease::Lease& lease) {
     const ConnectRequest& request = asking_.at(taking.resource).front().request;
     Backend backend{taking.backend, request.key, lease.token, taking.drone, taking.life, request.user};
     backend.since = book_.now;
@@ -160,7 +169,7 @@ void Connects::granted(const Taking& taking, const Lease& lease) {
 /// Lost the race for the key, or the drone is gone: read the key again.
 void Connects::again(const std::string& resource) {
     if (++asking_.at(resource).front().tries >= limits::connect_tries)
-        return fail(resource, refused(Code::key_race_lost));
+        return fail(resource, authority::refused(Code::key_race_lost));
     look(resource);
 }
 
@@ -174,7 +183,7 @@ Connects::Asked Connects::pop(const std::string& resource) {
 }
 
 /// Refuses the first request in the queue. The next one then has its turn, and may succeed.
-void Connects::fail(const std::string& resource, const Refused& why) {
+void Connects::fail(const std::string& resource, const authority::Refused& why) {
     Asked first = pop(resource);
     const bool more = asking_.contains(resource);
     first.reply(why);
@@ -191,7 +200,7 @@ void Connects::settle_first(const std::string& resource, const Backend& backend)
 
 /// Answers all queued requests. Requests that were queued after the key was read get the same answer, since the key is
 /// held at least until the first instant of its timeline.
-void Connects::settle_all(const std::string& resource, const Lease& lease, bool spawned) {
+void Connects::settle_all(const std::string& resource, const lease::Lease& lease, bool spawned) {
     const Backend backend = backend_under(resource, lease);
     auto line = std::move(asking_.at(resource));
     asking_.erase(resource);
@@ -203,7 +212,7 @@ void Connects::settle_all(const std::string& resource, const Lease& lease, bool 
 }
 
 void Connects::settle(Asked asked, const Backend& backend, bool spawned) {
-    if (backend.key.tag != asked.request.key.tag) return asked.reply(refused(Code::key_tag_mismatch));
+    if (backend.key.tag != asked.request.key.tag) return asked.reply(authority::refused(Code::key_tag_mismatch));
     if (asked.request.wait > Duration::zero() && !is_settled(backend) && book_.backends.find(backend.id) != nullptr)
         return wait_for(std::move(asked), backend, spawned);
     asked.reply(Connected{backend, spawned});
@@ -211,7 +220,7 @@ void Connects::settle(Asked asked, const Backend& backend, bool spawned) {
 
 /// The backend of a lease. A backend that was started through another node, and that its drone has not reported to this
 /// one yet, is known from the store only.
-Backend Connects::backend_under(const std::string& resource, const Lease& lease) {
+Backend Connects::backend_under(const std::string& resource, const lease::Lease& lease) {
     const Backend* known = book_.backends.find(lease.session);
     if (known != nullptr && known->token == lease.token && known->drone == lease.holder) return *known;
     const KeyNote note = note_of(lease);
@@ -257,13 +266,13 @@ void Connects::cancel(Ticket ticket) {
     const auto found = waiting_.find(ticket);
     if (found == waiting_.end()) return;
     Waiting waiting = stop_waiting(found);
-    waiting.reply(refused(Code::cancelled));
+    waiting.reply(authority::refused(Code::cancelled));
 }
 
 void Connects::stop() {
     while (!waiting_.empty()) {
         Waiting waiting = stop_waiting(waiting_.begin());
-        waiting.reply(refused(Code::stopping));
+        waiting.reply(authority::refused(Code::stopping));
     }
 }
 
@@ -280,4 +289,4 @@ Instant Connects::next_due() const {
     return timeouts_.empty() ? Instant::max() : timeouts_.begin()->first;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

@@ -8,7 +8,7 @@
 #include "keys/controller/key_watch.h"
 #include "keys/controller/messages.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 
 /// Connects to keys (K1). A connect to a live key returns its backend. A connect to a free key starts one: the key is
 /// taken first, and only then is the order given (K2).
@@ -21,7 +21,7 @@ class Connects {
 
     /// Names a request that may be waiting, for cancel(). 0: answered already.
     using Ticket = std::uint64_t;
-    Ticket connect(ConnectRequest request, Callback<Answer<Connected>> reply);
+    Ticket connect(ConnectRequest request, Callback<authority::Answer<Connected>> reply);
     /// Stops waiting for a backend to become ready; the request is answered with `cancelled`. A backend that was
     /// started keeps running.
     void cancel(Ticket ticket);
@@ -37,7 +37,7 @@ class Connects {
     struct Asked {
         Ticket ticket = 0;
         ConnectRequest request;
-        Callback<Answer<Connected>> reply;
+        Callback<authority::Answer<Connected>> reply;
         unsigned tries = 0;
     };
     /// A request that waits for a backend to become ready.
@@ -46,7 +46,7 @@ class Connects {
         std::uint64_t watch = 0;
         Instant until;
         bool spawned = false;
-        Callback<Answer<Connected>> reply;
+        Callback<authority::Answer<Connected>> reply;
     };
     /// An acquire of a key that is under way: the backend, drone and drone incarnation that it is for.
     struct Taking {
@@ -63,22 +63,22 @@ class Connects {
     Ticket last_ticket_ = 0;
 
     void look(const std::string& resource);
-    void looked(const std::string& resource, const Answer<std::vector<VerifyAnswer>>& answer);
-    std::optional<Refused> unheard(const Lease& lease) const;
+    void looked(const std::string& resource, const authority::Answer<std::vector<authority::VerifyAnswer>>& answer);
+    std::optional<authority::Refused> unheard(const lease::Lease& lease) const;
     void take(const std::string& resource);
-    void taken(const Taking& taking, const AcquireAnswer& answer);
-    void granted(const Taking& taking, const Lease& lease);
+    void taken(const Taking& taking, const authority::AcquireAnswer& answer);
+    void granted(const Taking& taking, const lease::Lease& lease);
     void again(const std::string& resource);
 
     Asked pop(const std::string& resource);
-    void fail(const std::string& resource, const Refused& why);
-    void settle_all(const std::string& resource, const Lease& lease, bool spawned);
+    void fail(const std::string& resource, const authority::Refused& why);
+    void settle_all(const std::string& resource, const lease::Lease& lease, bool spawned);
     void settle_first(const std::string& resource, const Backend& backend);
     void settle(Asked asked, const Backend& backend, bool spawned);
-    Backend backend_under(const std::string& resource, const Lease& lease);
+    Backend backend_under(const std::string& resource, const lease::Lease& lease);
     void wait_for(Asked asked, const Backend& backend, bool spawned);
     Waiting stop_waiting(std::map<Ticket, Waiting>::iterator which);
     void answer_waiting(Ticket ticket, const Backend& backend);
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

@@ -7,7 +7,7 @@
 #include "keys/controller/drone_endpoint.h"
 #include "keys/controller/key_limits.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 
 struct Controller::Impl {
     explicit Impl(Parts parts)
@@ -43,7 +43,7 @@ struct Controller::Impl {
         return shown;
     }
 
-    HeldKey held(std::string_view resource, const Lease& lease) const {
+    HeldKey held(std::string_view resource, const lease::Lease& lease) const {
         const KeyNote note = note_of(lease);
         HeldKey key;
         key.key = key_of(resource).value_or(Key{});
@@ -59,22 +59,23 @@ struct Controller::Impl {
         return key;
     }
 
-    void bar_holder(const std::string& resource, const Answer<std::vector<VerifyAnswer>>& found,
-                    Callback<Answer<HeldKey>> reply, const Caller& by) {
-        if (const auto* failed = std::get_if<Refused>(&found)) return reply(*failed);
-        const auto& current = std::get<std::vector<VerifyAnswer>>(found).front().verified.current;
-        if (current.empty()) return reply(refused(Code::unknown_key));
+    void bar_holder(const std::string& resource, const authority::Answer<std::vector<authority::VerifyAnswer>>& found,
+                    Callback<authority::Answer<HeldKey>> reply, const authority::Caller& by) {
+        if (const auto* failed = std::get_if<authority::Refused>(&found)) return reply(*failed);
+        const auto& current = std::get<std::vector<authority::VerifyAnswer>>(found).front().verified.current;
+        if (current.empty()) return reply(authority::refused(Code::unknown_key));
         book.authority.bar({resource, current.front().token},
-                           book.guarded([this, reply = std::move(reply)](const Answer<HeldLease>& barred) mutable {
-                               if (const auto* failed = std::get_if<Refused>(&barred)) return reply(*failed);
-                               const HeldLease& lease = std::get<HeldLease>(barred);
+                           book.guarded([this, reply = std::move(reply)](
+                                            const authority::Answer<authority::HeldLease>& barred) mutable {
+                               if (const auto* failed = std::get_if<authority::Refused>(&barred)) return reply(*failed);
+                               const authority::HeldLease& lease = std::get<authority::HeldLease>(barred);
                                reply(held(lease.resource, lease.lease));
                            }),
                            by);
     }
 
     /// Ends the backend now rather than at its deadline. A drone that cannot be reached ends it on its timeline.
-    void order_end(const Lease& lease) {
+    void order_end(const lease::Lease& lease) {
         const std::string id = note_of(lease).backend;
         const Backend* backend = book.backends.find(id);
         const bool is_known = backend != nullptr && backend->token == lease.token;
@@ -118,7 +119,7 @@ void Controller::stop() {
     impl_->connects.stop();
 }
 
-Controller::Ticket Controller::connect(ConnectRequest request, Callback<Answer<Connected>> reply) {
+Controller::Ticket Controller::connect(ConnectRequest request, Callback<authority::Answer<Connected>> reply) {
     return impl_->connects.connect(std::move(request), std::move(reply));
 }
 
@@ -126,11 +127,11 @@ void Controller::cancel_connect(Ticket ticket) {
     impl_->connects.cancel(ticket);
 }
 
-void Controller::heartbeat(Heartbeat heartbeat, Callback<Answer<HeartbeatAnswer>> reply) {
+void Controller::heartbeat(Heartbeat heartbeat, Callback<authority::Answer<HeartbeatAnswer>> reply) {
     impl_->desk.heartbeat(std::move(heartbeat), std::move(reply));
 }
 
-Controller::Ticket Controller::orders(const OrdersRequest& request, Callback<Answer<OrdersAnswer>> reply) {
+Controller::Ticket Controller::orders(const OrdersRequest& request, Callback<authority::Answer<OrdersAnswer>> reply) {
     return impl_->desk.orders(request, std::move(reply));
 }
 
@@ -159,18 +160,18 @@ DronePage Controller::drones(const std::string& after, std::size_t limit) const 
     return page;
 }
 
-Answer<DroneView> Controller::drain(const std::string& id, bool draining) {
+authority::Answer<DroneView> Controller::drain(const std::string& id, bool draining) {
     Drone* drone = impl_->book.drones.find(id);
-    if (drone == nullptr) return refused(Code::unknown_drone);
+    if (drone == nullptr) return authority::refused(Code::unknown_drone);
     drone->drain = draining;
     if (!draining) drone->draining = false;  // its next heartbeat sets this again if it is still draining
     return impl_->view(*drone);
 }
 
-Answer<DroneView> Controller::forget_drone(const std::string& id) {
+authority::Answer<DroneView> Controller::forget_drone(const std::string& id) {
     Drone* drone = impl_->book.drones.find(id);
-    if (drone == nullptr) return refused(Code::unknown_drone);
-    if (drone->healthy(impl_->book.now)) return refused(Code::drone_alive);
+    if (drone == nullptr) return authority::refused(Code::unknown_drone);
+    if (drone->healthy(impl_->book.now)) return authority::refused(Code::drone_alive);
     const DroneView last = impl_->view(*drone);
     impl_->watch.lost(*drone);
     impl_->desk.dismiss(id);
@@ -184,25 +185,28 @@ std::optional<BackendView> Controller::backend(const std::string& id) const {
     return impl_->view(*backend);
 }
 
-void Controller::why_unknown(const std::string& id, Callback<Refused> reply) const {
+void Controller::why_unknown(const std::string& id, Callback<authority::Refused> reply) const {
     constexpr std::size_t max_keys = 1000;
-    const Refused not_told{Code::recovering,
-                           fmt::format("this server was just started, and the drone has not reported {} to it yet", id),
-                           Duration{1s}};
+    const authority::Refused not_told{
+        Code::recovering, fmt::format("this server was just started, and the drone has not reported {} to it yet", id),
+        Duration{1s}};
     const KeyState& book = impl_->book;
-    if (book.began_at && book.now >= *book.began_at + limits::drone_late) return reply(refused(Code::unknown_backend));
+    if (book.began_at && book.now >= *book.began_at + limits::drone_late)
+        return reply(authority::refused(Code::unknown_backend));
     if (book.authority.recovering_for() > Duration::zero()) return reply(not_told);  // the keys were lost as well (S1)
-    ListQuery query;
+    store::ListQuery query;
     query.prefix = key_prefix;
     query.limit = max_keys;
-    impl_->book.authority.list(query, [id, not_told, reply = std::move(reply)](const Answer<ListPage>& found) mutable {
-        const auto* page = std::get_if<ListPage>(&found);
-        const bool is_there =
-            page != nullptr &&
-            (!page->next.empty() || std::any_of(page->leases.begin(), page->leases.end(),
-                                                [&](const NamedLease& named) { return named.lease.session == id; }));
-        reply(is_there ? not_told : refused(Code::unknown_backend));
-    });
+    impl_->book.authority.list(
+        query, [id, not_told, reply = std::move(reply)](const authority::Answer<store::ListPage>& found) mutable {
+            const auto* page = std::get_if<store::ListPage>(&found);
+            const bool is_there =
+                page != nullptr && (!page->next.empty() || std::any_of(page->leases.begin(), page->leases.end(),
+                                                                       [&](const store::NamedLease& named) {
+                                                                           return named.lease.session == id;
+                                                                       }));
+            reply(is_there ? not_told : authority::refused(Code::unknown_backend));
+        });
 }
 
 BackendPage Controller::backends(const Backends::Filter& filter, const std::string& after, std::size_t limit) const {
@@ -215,38 +219,37 @@ BackendPage Controller::backends(const Backends::Filter& filter, const std::stri
 }
 
 void Controller::unreported(const Backends::Filter& filter, Callback<UnreportedBackends> reply) const {
-    ListQuery query;
+    store::ListQuery query;
     query.prefix = key_prefix;
     query.name_space = filter.name_space;
     query.limit = limits::unreported_looked_at;
-    impl_->book.authority.list(
-        query, impl_->book.guarded([this, filter, reply = std::move(reply)](const Answer<ListPage>& found) mutable {
-            const KeyState& book = impl_->book;
-            const auto* page = std::get_if<ListPage>(&found);
-            UnreportedBackends unreported;
-            if (page == nullptr) return reply(std::move(unreported));
-            for (const NamedLease& named : page->leases) {
-                const Lease& lease = named.lease;
-                if (lease.session.empty() || book.backends.find(lease.session) != nullptr) continue;
-                HeldKey key = impl_->held(named.resource, lease);
-                const bool fits = (filter.name.empty() || key.key.name == filter.name) &&
-                                  (filter.drone.empty() || key.drone == filter.drone);
-                if (fits) unreported.keys.push_back(std::move(key));
-            }
-            unreported.complete =
-                page->next.empty() && book.began_at && book.now >= *book.began_at + limits::drone_late;
-            reply(std::move(unreported));
-        }));
+    impl_->book.authority.list(query, impl_->book.guarded([this, filter, reply = std::move(reply)](
+                                                              const authority::Answer<store::ListPage>& found) mutable {
+        const KeyState& book = impl_->book;
+        const auto* page = std::get_if<store::ListPage>(&found);
+        UnreportedBackends unreported;
+        if (page == nullptr) return reply(std::move(unreported));
+        for (const store::NamedLease& named : page->leases) {
+            const lease::Lease& lease = named.lease;
+            if (lease.session.empty() || book.backends.find(lease.session) != nullptr) continue;
+            HeldKey key = impl_->held(named.resource, lease);
+            const bool fits = (filter.name.empty() || key.key.name == filter.name) &&
+                              (filter.drone.empty() || key.drone == filter.drone);
+            if (fits) unreported.keys.push_back(std::move(key));
+        }
+        unreported.complete = page->next.empty() && book.began_at && book.now >= *book.began_at + limits::drone_late;
+        reply(std::move(unreported));
+    }));
 }
 
-Answer<BackendView> Controller::terminate(const std::string& id, Severity how) {
+authority::Answer<BackendView> Controller::terminate(const std::string& id, Severity how) {
     KeyState& book = impl_->book;
     const Backend* backend = book.backends.find(id);
-    if (backend == nullptr) return refused(Code::unknown_backend);
+    if (backend == nullptr) return authority::refused(Code::unknown_backend);
     if (backend->ended() || book.take_back(id, EndReason::terminated)) return impl_->view(*backend);
     const std::string of = backend->drone;
     Drone* drone = book.drones.find(of);
-    if (drone == nullptr) return refused(Code::unknown_drone);
+    if (drone == nullptr) return authority::refused(Code::unknown_drone);
     drone->orders.terminate(book.next_order(), id, how);
     book.on_order(of);
     return impl_->view(*backend);
@@ -261,36 +264,41 @@ void Controller::unwatch(const std::string& id, std::uint64_t watch) {
     impl_->book.backends.unwatch(id, watch);
 }
 
-void Controller::keys(ListQuery query, Callback<Answer<KeyPage>> reply) const {
+void Controller::keys(store::ListQuery query, Callback<authority::Answer<KeyPage>> reply) const {
     query.prefix = key_prefix;
     impl_->book.authority.list(
-        query, impl_->book.guarded([this, reply = std::move(reply)](const Answer<ListPage>& found) mutable {
-            if (const auto* failed = std::get_if<Refused>(&found)) return reply(*failed);
-            const ListPage& leases = std::get<ListPage>(found);
+        query,
+        impl_->book.guarded([this, reply = std::move(reply)](const authority::Answer<store::ListPage>& found) mutable {
+            if (const auto* failed = std::get_if<authority::Refused>(&found)) return reply(*failed);
+            const store::ListPage& leases = std::get<store::ListPage>(found);
             KeyPage page;
             page.next = leases.next;
-            for (const NamedLease& named : leases.leases)
+            for (const store::NamedLease& named : leases.leases)
                 page.keys.push_back(impl_->held(named.resource, named.lease));
             reply(std::move(page));
         }));
 }
 
-void Controller::bar(const Key& key, Callback<Answer<HeldKey>> reply, const Caller& by) {
+void Controller::bar(const Key& key, Callback<authority::Answer<HeldKey>> reply, const authority::Caller& by) {
     const std::string resource = resource_of(key);
-    impl_->book.authority.verify({{resource, 0}},
-                                 impl_->book.guarded([this, resource, by, reply = std::move(reply)](
-                                                         const Answer<std::vector<VerifyAnswer>>& found) mutable {
-                                     impl_->bar_holder(resource, found, std::move(reply), by);
-                                 }));
+    impl_->book.authority.verify(
+        {{resource, 0}},
+        impl_->book.guarded([this, resource, by, reply = std::move(reply)](
+                                const authority::Answer<std::vector<authority::VerifyAnswer>>& found) mutable {
+            impl_->bar_holder(resource, found, std::move(reply), by);
+        }));
 }
 
-void Controller::revoke(const LeaseName& name, Callback<Answer<HeldLease>> reply, const Caller& by) {
-    impl_->book.authority.bar(
-        name, impl_->book.guarded([this, reply = std::move(reply)](const Answer<HeldLease>& barred) mutable {
-            if (const auto* held = std::get_if<HeldLease>(&barred)) impl_->order_end(held->lease);
-            reply(barred);
-        }),
-        by);
+void Controller::revoke(const lease::LeaseName& name, Callback<authority::Answer<authority::HeldLease>> reply,
+                        const authority::Caller& by) {
+    impl_->book.authority.bar(name,
+                              impl_->book.guarded([this, reply = std::move(reply)](
+                                                      const authority::Answer<authority::HeldLease>& barred) mutable {
+                                  if (const auto* held = std::get_if<authority::HeldLease>(&barred))
+                                      impl_->order_end(held->lease);
+                                  reply(barred);
+                              }),
+                              by);
 }
 
 Controller::Counts Controller::counts() const {
@@ -298,4 +306,4 @@ Controller::Counts Controller::counts() const {
             impl_->desk.listeners()};
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

@@ -7,7 +7,7 @@
 #include "authority/authority.h"
 #include "keys/controller/messages.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 
 /// Ensures at most one backend per key (K1–K6): takes keys, orders drones to start and end backends, and tracks their
 /// reports.
@@ -18,7 +18,7 @@ namespace holdfast::core {
 class Controller {
  public:
     struct Parts {
-        Authority& authority;
+        authority::Authority& authority;
         std::string life;  ///< incarnation id of this controller; unique for each start
         std::uint64_t seed = 0;
     };
@@ -38,12 +38,12 @@ class Controller {
 
     /// Names a waiting request, for its cancel function. 0: answered already.
     using Ticket = std::uint64_t;
-    Ticket connect(ConnectRequest request, Callback<Answer<Connected>> reply);
+    Ticket connect(ConnectRequest request, Callback<authority::Answer<Connected>> reply);
     void cancel_connect(Ticket ticket);
 
     // The drone protocol (docs/keys.md).
-    void heartbeat(Heartbeat heartbeat, Callback<Answer<HeartbeatAnswer>> reply);
-    Ticket orders(const OrdersRequest& request, Callback<Answer<OrdersAnswer>> reply);
+    void heartbeat(Heartbeat heartbeat, Callback<authority::Answer<HeartbeatAnswer>> reply);
+    Ticket orders(const OrdersRequest& request, Callback<authority::Answer<OrdersAnswer>> reply);
     void cancel_orders(Ticket ticket);
     /// The connection with this number, on which this drone asked for orders, has ended. Unless the drone has asked on
     /// another one since, it may be dead: until it is heard from again, clients are not sent to its backends and it is
@@ -52,29 +52,30 @@ class Controller {
 
     std::optional<DroneView> drone(const std::string& id) const;
     DronePage drones(const std::string& after, std::size_t limit) const;
-    Answer<DroneView> drain(const std::string& id, bool draining);
+    authority::Answer<DroneView> drain(const std::string& id, bool draining);
     /// Only for a silent drone. Its backends that may be alive stay listed until their keys have expired.
-    Answer<DroneView> forget_drone(const std::string& id);
+    authority::Answer<DroneView> forget_drone(const std::string& id);
 
     std::optional<BackendView> backend(const std::string& id) const;
     /// Why a backend is not known: `unknown_backend`, or `recovering` if its drone may not have reported it yet. The
     /// latter is the answer if a held key names the backend, or if the server was just started and has lost its keys.
-    void why_unknown(const std::string& id, Callback<Refused> reply) const;
+    void why_unknown(const std::string& id, Callback<authority::Refused> reply) const;
     BackendPage backends(const Backends::Filter& filter, const std::string& after, std::size_t limit) const;
     /// The held keys whose backends this controller does not know yet. Ignores the filter's state.
     void unreported(const Backends::Filter& filter, Callback<UnreportedBackends> reply) const;
-    Answer<BackendView> terminate(const std::string& id, Severity how);
+    authority::Answer<BackendView> terminate(const std::string& id, Severity how);
     /// The watcher is called after each change of a backend, until unwatch(). REQUIRES: the backend is known.
     std::uint64_t watch(const std::string& id, std::function<void(const BackendView&)> watcher);
     void unwatch(const std::string& id, std::uint64_t watch);
 
     /// A page of the held keys. Sets the query's prefix itself.
-    void keys(ListQuery query, Callback<Answer<KeyPage>> reply) const;
+    void keys(store::ListQuery query, Callback<authority::Answer<KeyPage>> reply) const;
     /// Bars a key from renewal: it expires, and its backend ends before that (K6).
-    void bar(const Key& key, Callback<Answer<HeldKey>> reply, const Caller& by);
+    void bar(const Key& key, Callback<authority::Answer<HeldKey>> reply, const authority::Caller& by);
     /// Bars the lease of a key and orders its drone to end the backend now. The key stays taken until the drone reports
     /// that the backend is dead, or until it expires (K6).
-    void revoke(const LeaseName& name, Callback<Answer<HeldLease>> reply, const Caller& by);
+    void revoke(const lease::LeaseName& name, Callback<authority::Answer<authority::HeldLease>> reply,
+                const authority::Caller& by);
 
     struct Counts {
         std::size_t drones = 0;
@@ -89,4 +90,4 @@ class Controller {
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

@@ -5,10 +5,10 @@
 
 #include "keys/controller/key_limits.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 namespace {
 
-Reassertion reassertion_of(const Heartbeat& heartbeat, const BackendReport& report, std::string user) {
+lease::Reassertion reassertion_of(const Heartbeat& heartbeat, const BackendReport& report, std::string user) {
     return {
         .resource = resource_of(report.key),
         .token = report.token,
@@ -54,16 +54,17 @@ void DroneEndpoint::end_life(Drone& drone) {
 /// current one is alive. Any other belongs to a different drone with the same id, or to one that lost its directory, or
 /// its message was delayed. Then the current incarnation stays valid while it is heard from; after that, its keys
 /// expire.
-std::optional<Refused> DroneEndpoint::begin_life(Drone& drone, const Heartbeat& heartbeat) {
-    if (drone.had_life(heartbeat.life)) return Refused{Code::stale_drone, {}, {}};
+std::optional<authority::Refused> DroneEndpoint::begin_life(Drone& drone, const Heartbeat& heartbeat) {
+    if (drone.had_life(heartbeat.life)) return authority::Refused{Code::stale_drone, {}, {}};
     const auto& earlier = heartbeat.earlier_lives;
     const bool follows = std::find(earlier.begin(), earlier.end(), drone.life) != earlier.end();
     if (!follows && drone.healthy(book_.now))
-        return Refused{Code::drone_alive,
-                       fmt::format("another drone has the id {} and was heard from recently; this one is accepted once "
-                                   "the other has been silent for 45 s",
-                                   drone.id),
-                       limits::heartbeat_every};
+        return authority::Refused{
+            Code::drone_alive,
+            fmt::format("another drone has the id {} and was heard from recently; this one is accepted once "
+                        "the other has been silent for 45 s",
+                        drone.id),
+            limits::heartbeat_every};
     if (follows)
         end_life(drone);
     else
@@ -73,10 +74,10 @@ std::optional<Refused> DroneEndpoint::begin_life(Drone& drone, const Heartbeat& 
     return std::nullopt;
 }
 
-Answer<Drone*> DroneEndpoint::registered(const Heartbeat& heartbeat) {
+authority::Answer<Drone*> DroneEndpoint::registered(const Heartbeat& heartbeat) {
     Drone* drone = book_.drones.find(heartbeat.drone);
     if (drone == nullptr) {
-        if (book_.drones.full()) return Refused{Code::too_many_drones, {}, {}};
+        if (book_.drones.full()) return authority::Refused{Code::too_many_drones, {}, {}};
         drone = &book_.drones.add(heartbeat.drone, heartbeat.life);
         drone->drain = heartbeat.draining;  // ordered by our earlier incarnation or by another controller
     } else if (drone->life != heartbeat.life) {
@@ -127,11 +128,11 @@ void DroneEndpoint::end_unnamed(const Heartbeat& heartbeat) {
     }
 }
 
-void DroneEndpoint::heartbeat(Heartbeat heartbeat, Callback<Answer<HeartbeatAnswer>> reply) {
+void DroneEndpoint::heartbeat(Heartbeat heartbeat, Callback<authority::Answer<HeartbeatAnswer>> reply) {
     const Drone* before = book_.drones.find(heartbeat.drone);
     const bool new_life = before == nullptr || before->life != heartbeat.life;
     const auto found = registered(heartbeat);
-    if (const auto* refused = std::get_if<Refused>(&found)) return reply(*refused);
+    if (const auto* refused = std::get_if<authority::Refused>(&found)) return reply(*refused);
     Drone& drone = *std::get<Drone*>(found);
     HeartbeatAnswer answer;
     answer.drain = drone.drain;
@@ -147,10 +148,10 @@ void DroneEndpoint::heartbeat(Heartbeat heartbeat, Callback<Answer<HeartbeatAnsw
 /// Re-asserts only if the drone means this incarnation of the controller: a message that was in flight while a
 /// controller restarted must not count for its successor.
 void DroneEndpoint::reassert(const Heartbeat& heartbeat, HeartbeatAnswer answer,
-                             Callback<Answer<HeartbeatAnswer>> reply) {
+                             Callback<authority::Answer<HeartbeatAnswer>> reply) {
     struct Gathering {
         HeartbeatAnswer answer;
-        Callback<Answer<HeartbeatAnswer>> reply;
+        Callback<authority::Answer<HeartbeatAnswer>> reply;
         std::size_t missing = 1;
 
         void arrived() {
@@ -165,8 +166,8 @@ void DroneEndpoint::reassert(const Heartbeat& heartbeat, HeartbeatAnswer answer,
         if (known == nullptr || known->drone != heartbeat.drone || known->token != report.token) continue;
         ++gathering->missing;
         book_.authority.reassert(reassertion_of(heartbeat, report, known->user),
-                                 [gathering, id = report.id](const Answer<HeldLease>& held) {
-                                     if (std::holds_alternative<HeldLease>(held))
+                                 [gathering, id = report.id](const authority::Answer<authority::HeldLease>& held) {
+                                     if (std::holds_alternative<authority::HeldLease>(held))
                                          gathering->answer.reasserted.push_back(id);
                                      gathering->arrived();
                                  });
@@ -187,10 +188,11 @@ OrdersAnswer DroneEndpoint::orders_for(Drone& drone) {
     return answer;
 }
 
-DroneEndpoint::Ticket DroneEndpoint::orders(const OrdersRequest& request, Callback<Answer<OrdersAnswer>> reply) {
+DroneEndpoint::Ticket DroneEndpoint::orders(const OrdersRequest& request,
+                                            Callback<authority::Answer<OrdersAnswer>> reply) {
     Drone* drone = book_.drones.find(request.drone);
     if (drone == nullptr || drone->life != request.life) {
-        reply(Refused{Code::unknown_drone, {}, {}});
+        reply(authority::Refused{Code::unknown_drone, {}, {}});
         return 0;
     }
     drone->heard_at = book_.now;
@@ -212,7 +214,7 @@ DroneEndpoint::Ticket DroneEndpoint::orders(const OrdersRequest& request, Callba
 }
 
 /// Removes the request that waits for this drone's orders and returns its callback; empty if no request waits.
-Callback<Answer<OrdersAnswer>> DroneEndpoint::stop_waiting(const std::string& drone) {
+Callback<authority::Answer<OrdersAnswer>> DroneEndpoint::stop_waiting(const std::string& drone) {
     const auto found = waiting_.find(drone);
     if (found == waiting_.end()) return {};
     auto reply = std::move(found->second.reply);
@@ -267,4 +269,4 @@ Instant DroneEndpoint::next_due() const {
     return timeouts_.empty() ? Instant::max() : timeouts_.begin()->first;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

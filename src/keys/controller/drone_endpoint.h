@@ -7,18 +7,18 @@
 #include "keys/controller/key_watch.h"
 #include "keys/controller/messages.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 
 /// The controller's side of the drone protocol (docs/keys.md): drones report here and wait for orders.
 class DroneEndpoint {
  public:
     DroneEndpoint(KeyState& book, KeyWatch& watch, std::string life);
 
-    void heartbeat(Heartbeat heartbeat, Callback<Answer<HeartbeatAnswer>> reply);
+    void heartbeat(Heartbeat heartbeat, Callback<authority::Answer<HeartbeatAnswer>> reply);
 
     /// Names a waiting request, for cancel(). 0: answered already.
     using Ticket = std::uint64_t;
-    Ticket orders(const OrdersRequest& request, Callback<Answer<OrdersAnswer>> reply);
+    Ticket orders(const OrdersRequest& request, Callback<authority::Answer<OrdersAnswer>> reply);
     /// The waiting drone has closed its connection. The request is answered without orders, since nobody reads the
     /// answer.
     void cancel(Ticket ticket);
@@ -40,7 +40,7 @@ class DroneEndpoint {
     struct Waiting {
         Ticket ticket = 0;
         Instant until;
-        Callback<Answer<OrdersAnswer>> reply;
+        Callback<authority::Answer<OrdersAnswer>> reply;
     };
 
     KeyState& book_;
@@ -52,15 +52,16 @@ class DroneEndpoint {
     Ticket last_ticket_ = 0;
     bool stopping_ = false;
 
-    Answer<Drone*> registered(const Heartbeat& heartbeat);
-    std::optional<Refused> begin_life(Drone& drone, const Heartbeat& heartbeat);
+    authority::Answer<Drone*> registered(const Heartbeat& heartbeat);
+    std::optional<authority::Refused> begin_life(Drone& drone, const Heartbeat& heartbeat);
     void end_life(Drone& drone);
     void note_hung_up(Drone& drone, bool hung_up);
     bool take(const Heartbeat& heartbeat, const BackendReport& report);
     void end_unnamed(const Heartbeat& heartbeat);
-    void reassert(const Heartbeat& heartbeat, HeartbeatAnswer answer, Callback<Answer<HeartbeatAnswer>> reply);
-    Callback<Answer<OrdersAnswer>> stop_waiting(const std::string& drone);
+    void reassert(const Heartbeat& heartbeat, HeartbeatAnswer answer,
+                  Callback<authority::Answer<HeartbeatAnswer>> reply);
+    Callback<authority::Answer<OrdersAnswer>> stop_waiting(const std::string& drone);
     OrdersAnswer orders_for(Drone& drone);
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

@@ -7,7 +7,7 @@
 #include "base/rendezvous.h"
 #include "keys/controller/key_limits.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 namespace {
 
 /// The lowest wins: late, number of backends, inverted rendezvous weight. Lateness comes first because a late drone may
@@ -93,4 +93,4 @@ Drone* Drones::choose(std::string_view pool, std::string_view resource, const Lo
     return best;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

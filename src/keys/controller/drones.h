@@ -9,7 +9,7 @@
 
 #include "keys/controller/orders.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 
 /// A machine that runs backends, as known from its heartbeats.
 struct Drone {
@@ -71,4 +71,4 @@ class Drones {
     std::map<std::string, Drone> all_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

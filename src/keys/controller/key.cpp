@@ -11,7 +11,7 @@
 #include "lease/owner.h"
 #include "lease/resource.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 namespace {
 
 std::string text_of(const boost::json::object& object, std::string_view name) {
@@ -23,16 +23,17 @@ std::string text_of(const boost::json::object& object, std::string_view name) {
 }  // namespace
 
 Result<Key> checked_key(Key key) {
-    if (key.name_space.empty()) key.name_space = default_namespace;
-    if (auto checked = check_namespace(key.name_space); !checked) return checked.error();
+    if (key.name_space.empty()) key.name_space = lease::default_namespace;
+    if (auto checked = lease::check_namespace(key.name_space); !checked) return checked.error();
     if (key.name_space.starts_with('~'))
         return Error{std::string(name_of(Code::reserved_namespace)), "no key is in a namespace that begins with '~'"};
-    if (is_redis_namespace(key.name_space))
+    if (lease::is_redis_namespace(key.name_space))
         return Error{std::string(name_of(Code::reserved_namespace)),
                      "the namespaces redis and redis-N hold the keys of Redis clients; choose another for this key"};
-    if (auto checked = check_text({"key.tag", key.tag}, limits::key_tag_bytes); !checked) return checked.error();
-    if (auto checked = check_text({"key.name", key.name}, limits::key_name_bytes); !checked) return checked.error();
-    auto resource = normalised(std::string(key_prefix) + key.name);
+    if (auto checked = lease::check_text({"key.tag", key.tag}, limits::key_tag_bytes); !checked) return checked.error();
+    if (auto checked = lease::check_text({"key.name", key.name}, limits::key_name_bytes); !checked)
+        return checked.error();
+    auto resource = lease::normalised(std::string(key_prefix) + key.name);
     if (!resource) return resource.error();
     key.name = resource->substr(key_prefix.size());
     if (key.name.empty()) return Error{"invalid_argument", "key.name must not be empty"};
@@ -46,11 +47,11 @@ bool is_plain_name(std::string_view text, std::size_t max_bytes) {
 }
 
 std::string resource_of(const Key& key) {
-    return full_name(key.name_space, std::string(key_prefix) + key.name);
+    return lease::full_name(key.name_space, std::string(key_prefix) + key.name);
 }
 
 std::optional<Key> key_of(std::string_view full_name) {
-    const SplitName split = split_name(full_name);
+    const lease::SplitName split = lease::split_name(full_name);
     if (!split.resource.starts_with(key_prefix)) return std::nullopt;
     return Key{std::string(split.name_space), std::string(split.resource.substr(key_prefix.size())), {}};
 }
@@ -68,7 +69,7 @@ std::string to_json(const KeyNote& note) {
     return boost::json::serialize(object);
 }
 
-KeyNote note_of(const Lease& lease) {
+KeyNote note_of(const lease::Lease& lease) {
     KeyNote note{lease.session, {}, lease.holder, {}, {}};
     boost::json::error_code error;
     const boost::json::value value = boost::json::parse(lease.metadata, error);
@@ -79,8 +80,8 @@ KeyNote note_of(const Lease& lease) {
     return note;
 }
 
-KeyTimeline key_timeline_of(const Lease& lease) {
+KeyTimeline key_timeline_of(const lease::Lease& lease) {
     return {lease.expires_at - lease.ttl / 2, lease.expires_at - lease.ttl / 3, lease.expires_at - lease.ttl / 6};
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "lease/lease.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 
 /// A name that at most one backend serves at a time, unique by namespace and name (K1). A key is the lease on
 /// `KEY:name`, held by a drone, with the backend's id as its session.
@@ -52,7 +52,7 @@ struct KeyNote {
 std::string to_json(const KeyNote& note);
 /// Fields that cannot be read from the metadata are empty. The backend is always the lease's session, and the drone its
 /// holder.
-KeyNote note_of(const Lease& lease);
+KeyNote note_of(const lease::Lease& lease);
 
 /// When a drone must act on a key, on the store's clock (T4): renew at 1/2 of the TTL, terminate at 2/3, kill at 5/6.
 /// Always in this order, even if some of the instants are already past.
@@ -61,6 +61,6 @@ struct KeyTimeline {
     Instant soft_terminate_at;
     Instant hard_terminate_at;
 };
-KeyTimeline key_timeline_of(const Lease& lease);
+KeyTimeline key_timeline_of(const lease::Lease& lease);
 
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

@@ -3,9 +3,9 @@
 #include <array>
 #include <cstdio>
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 
-KeyState::KeyState(Authority& the_authority, std::uint64_t seed)
+KeyState::KeyState(authority::Authority& the_authority, std::uint64_t seed)
     : authority(the_authority), random(seed), last_order_((random.next() >> 32) << 20) {}
 
 std::string KeyState::fresh_name(std::string_view prefix) {
@@ -25,9 +25,11 @@ std::size_t KeyState::load_of(const Drone& drone) const {
 }
 
 void KeyState::give_back(const Backend& backend, std::function<void()> then) {
-    ReleaseRequest request{{}, {resource_of(backend.key), backend.token}, backend.drone};
-    request.caller.acts_for = Owner::keys;
-    authority.release(std::move(request), guarded([then = std::move(then)](const Answer<ReleaseAnswer>&) { then(); }));
+    authority::ReleaseRequest request{{}, {resource_of(backend.key), backend.token}, backend.drone};
+    request.caller.acts_for = lease::Owner::keys;
+    authority.release(
+        std::move(request),
+        guarded([then = std::move(then)](const authority::Answer<authority::ReleaseAnswer>&) { then(); }));
 }
 
 void KeyState::end(const std::string& id, EndReason reason) {
@@ -48,4 +50,4 @@ bool KeyState::take_back(const std::string& id, EndReason reason) {
     return true;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

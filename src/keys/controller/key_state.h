@@ -10,13 +10,13 @@
 #include "keys/controller/backends.h"
 #include "keys/controller/drones.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 
 /// The state that the parts of a controller share: the known drones and backends, and access to the keys.
 struct KeyState {
-    KeyState(Authority& the_authority, std::uint64_t seed);
+    KeyState(authority::Authority& the_authority, std::uint64_t seed);
 
-    Authority& authority;
+    authority::Authority& authority;
     Random random;
     Backends backends;
     Drones drones;
@@ -55,4 +55,4 @@ struct KeyState {
     std::uint64_t last_order_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

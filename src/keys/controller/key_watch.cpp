@@ -2,7 +2,7 @@
 
 #include "keys/controller/key_limits.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 namespace {
 
 constexpr Duration round_every = 1s;
@@ -80,28 +80,30 @@ void KeyWatch::look(const std::string& id) {
     if (backend == nullptr || backend->ended()) return;
     if (is_spoken_for(*backend)) return;
     ++looking_;
-    book_.authority.verify({{resource_of(backend->key), backend->token}},
-                           book_.guarded([this, id](const Answer<std::vector<VerifyAnswer>>& answer) {
-                               --looking_;
-                               looked(id, answer);
-                           }));
+    book_.authority.verify(
+        {{resource_of(backend->key), backend->token}},
+        book_.guarded([this, id](const authority::Answer<std::vector<authority::VerifyAnswer>>& answer) {
+            --looking_;
+            looked(id, answer);
+        }));
 }
 
-void KeyWatch::looked(const std::string& id, const Answer<std::vector<VerifyAnswer>>& answer) {
+void KeyWatch::looked(const std::string& id, const authority::Answer<std::vector<authority::VerifyAnswer>>& answer) {
     const Backend* backend = book_.backends.find(id);
     if (backend == nullptr || backend->ended()) return;
-    if (std::holds_alternative<Refused>(answer)) return expect(id, book_.now + pause_after_failure);
-    const VerifyAnswer& verified = std::get<std::vector<VerifyAnswer>>(answer).front();
+    if (std::holds_alternative<authority::Refused>(answer)) return expect(id, book_.now + pause_after_failure);
+    const authority::VerifyAnswer& verified = std::get<std::vector<authority::VerifyAnswer>>(answer).front();
     if (verified.timeline) return expect(id, book_.now + verified.timeline->expires_in);
     if (is_spoken_for(*backend)) return;  // its drone reported it in the meantime
     // A server that has lost its memory knows no key until its drone re-asserts it (S1).
     const Duration recovering = book_.authority.recovering_for();
-    const LeaseState state = verified.verified.state;
-    if (state == LeaseState::unknown && recovering > Duration::zero()) return expect(id, book_.now + recovering);
+    const lease::LeaseState state = verified.verified.state;
+    if (state == lease::LeaseState::unknown && recovering > Duration::zero()) return expect(id, book_.now + recovering);
     const bool heard = book_.is_heard(*backend);
     // Released, so its drone has reported the end and the reason, but perhaps not to this node yet.
-    if (state == LeaseState::released && backend->reported && heard) return expect(id, book_.now + pause_after_failure);
+    if (state == lease::LeaseState::released && backend->reported && heard)
+        return expect(id, book_.now + pause_after_failure);
     book_.end(id, heard ? EndReason::key_lost : EndReason::drone_lost);
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

@@ -6,7 +6,7 @@
 
 #include "keys/controller/key_state.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 
 /// Watches the keys of backends without a reporting drone: those whose drone is late, silent or gone, those that no
 /// drone has reported yet, and those whose key another backend has taken. Once the store says that its key has expired,
@@ -36,7 +36,7 @@ class KeyWatch {
     bool is_late(const Drone& drone) const;
     bool is_spoken_for(const Backend& backend) const;
     void look(const std::string& backend);
-    void looked(const std::string& backend, const Answer<std::vector<VerifyAnswer>>& answer);
+    void looked(const std::string& backend, const authority::Answer<std::vector<authority::VerifyAnswer>>& answer);
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

@@ -9,7 +9,7 @@
 #include "keys/controller/backends.h"
 #include "keys/controller/orders.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 
 /// Requests to the controller and its answers (docs/keys.md).
 
@@ -19,7 +19,7 @@ struct SpawnRequest {
     std::string id;  ///< the backend's id; empty: a random one
 };
 struct ConnectRequest {
-    Caller caller;
+    authority::Caller caller;
     Key key;  ///< empty name: a random one
     std::optional<SpawnRequest> spawn;
     std::string user;
@@ -35,7 +35,7 @@ struct Connected {
 struct BackendReport {
     std::string id;
     Key key;
-    Token token = 0;
+    lease::Token token = 0;
     BackendProgress progress;
     Duration ttl{};
     std::optional<Duration> holds_for;  ///< remaining time by the drone's clock; none: it does not hold the key
@@ -109,7 +109,7 @@ struct BackendPage {
 /// A key that is held.
 struct HeldKey {
     Key key;
-    Token token = 0;
+    lease::Token token = 0;
     std::string backend, drone;
     bool renewable = true;
     Duration ttl{}, expires_in{};
@@ -126,4 +126,4 @@ struct UnreportedBackends {
     bool complete = false;  ///< no other backends can be waiting for a drone's report
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

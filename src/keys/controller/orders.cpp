@@ -4,7 +4,7 @@
 
 #include "keys/controller/key_limits.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 
 bool Orders::full() const {
     return orders_.size() >= limits::orders_per_drone;
@@ -73,4 +73,4 @@ std::vector<std::string> Orders::unsent_starts() const {
     return backends;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

@@ -8,7 +8,7 @@
 
 #include "keys/controller/key.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 
 /// How a drone detects that a backend is ready.
 struct Readiness {
@@ -47,7 +47,7 @@ struct Order {
     std::string backend;
     struct Start {
         Key key;
-        Token token = 0;
+        lease::Token token = 0;
         Duration ttl{};
         Instant expires_at;
         KeyTimeline timeline;
@@ -88,4 +88,4 @@ class Orders {
     std::map<std::uint64_t, Order> orders_;  // ascending numbers
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

@@ -14,7 +14,7 @@
 #include "client/server_address.h"
 #include "supervise/fd.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 namespace {
 
 bool is_loopback(const std::string& host) {
@@ -44,7 +44,7 @@ bool can_bind(const std::string& host) {
     if (!is_four && ::inet_pton(AF_INET6, host.c_str(), &six.sin6_addr) != 1) return false;
     four.sin_family = AF_INET;
     six.sin6_family = AF_INET6;
-    const Fd socket{::socket(is_four ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    const supervise::Fd socket{::socket(is_four ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     if (!socket) return false;
     const auto* address = is_four ? reinterpret_cast<const sockaddr*>(&four) : reinterpret_cast<const sockaddr*>(&six);
     return ::bind(socket.get(), address, is_four ? sizeof four : sizeof six) == 0;
@@ -68,8 +68,9 @@ Result<OwnAddress> own_address(const std::string& given, const std::vector<std::
                      fmt::format("--address '{}' is not a host that clients can connect to; give a name or an IP "
                                  "address, without a port",
                                  given)};
-    const auto elsewhere = std::find_if(controllers.begin(), controllers.end(),
-                                        [](const std::string& url) { return !is_loopback(split_server(url).host); });
+    const auto elsewhere = std::find_if(controllers.begin(), controllers.end(), [](const std::string& url) {
+        return !is_loopback(client::split_server(url).host);
+    });
     const bool is_remote = elsewhere != controllers.end();
     if (host.empty() && is_remote)
         return Error{"invalid_argument",
@@ -91,7 +92,7 @@ namespace {
 constexpr int tries = 100;
 
 std::optional<std::uint16_t> some_free_port() {
-    const Fd socket{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    const supervise::Fd socket{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     sockaddr_in address{};
     address.sin_family = AF_INET;
     socklen_t length = sizeof address;
@@ -143,4 +144,4 @@ std::vector<std::uint16_t> busy_ports(const std::vector<std::uint16_t>& watched)
     return busy;
 }
 
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 
 /// The addresses of a drone's backends.
 struct OwnAddress {
@@ -33,4 +33,4 @@ std::vector<std::uint16_t> busy_ports(const std::vector<std::uint16_t>& watched)
 /// The local ports with an established connection, from the text of /proc/net/tcp or tcp6.
 std::set<std::uint16_t> established_ports(std::string_view table);
 
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

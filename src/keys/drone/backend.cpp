@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 namespace {
 
 constexpr Duration first_probe_pause = 50ms;
@@ -66,7 +66,7 @@ Backend::Needs Backend::take_step(HolderInstant now) {
     if (stopping() && now >= *kill_at_) enter(BackendState::hard_terminating);
     if (std::exchange(stop_untold_, false)) needs.stop_by = kill_at_;
     if (std::exchange(deadlines_moved_, false) && !stopping())
-        needs.deadlines = WorkDeadlines{deadlines_.soft, deadlines_.hard};
+        needs.deadlines = supervise::WorkDeadlines{deadlines_.soft, deadlines_.hard};
     needs.probe = probe_due(now);
     probing_ = probing_ || needs.probe;
     return needs;
@@ -192,4 +192,4 @@ bool Backend::probe_due(HolderInstant now) const {
     return state_ == BackendState::waiting && !probing_ && now >= probe_at_;
 }
 
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

@@ -7,7 +7,7 @@
 #include "keys/drone/orders.h"
 #include "supervise/guardian_rules.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 
 /// States only move forward (K5).
 enum class BackendState { loading, starting, waiting, ready, terminating, hard_terminating, terminated };
@@ -35,8 +35,8 @@ class Backend {
     /// The actions that are due now; each is returned once.
     struct Needs {
         bool launch = false;
-        std::optional<WorkDeadlines> deadlines{};  ///< new deadlines for its guardian
-        std::optional<HolderInstant> stop_by{};    ///< terminate it now, and kill it at this instant
+        std::optional<supervise::WorkDeadlines> deadlines{};  ///< new deadlines for its guardian
+        std::optional<HolderInstant> stop_by{};               ///< terminate it now, and kill it at this instant
         bool probe = false;
         bool ended = false;  ///< all its processes are dead: report that, which releases the key
     };
@@ -126,4 +126,4 @@ class Backend {
     std::uint64_t version_ = 1;
 };
 
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

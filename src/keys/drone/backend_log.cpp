@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <vector>
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 namespace {
 
 namespace fs = std::filesystem;
@@ -25,7 +25,7 @@ BackendLog::BackendLog(std::string path, std::size_t max_bytes) : path_(std::mov
 }
 
 void BackendLog::open() {
-    file_ = Fd{::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)};
+    file_ = supervise::Fd{::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)};
     struct stat status {};
     size_ = file_ && ::fstat(file_.get(), &status) == 0 ? static_cast<std::size_t>(status.st_size) : 0;
 }
@@ -76,7 +76,7 @@ LogPump::~LogPump() {
     thread_.join();
 }
 
-void LogPump::add(const std::string& backend, Fd reading) {
+void LogPump::add(const std::string& backend, supervise::Fd reading) {
     ::fcntl(reading.get(), F_SETFL, O_NONBLOCK);
     const std::lock_guard lock{mutex_};
     added_.emplace_back(backend, std::move(reading));
@@ -104,7 +104,7 @@ void LogPump::run() {
 }
 
 void LogPump::take_new() {
-    std::vector<std::pair<std::string, Fd>> added;
+    std::vector<std::pair<std::string, supervise::Fd>> added;
     {
         const std::lock_guard lock{mutex_};
         std::uint64_t count = 0;
@@ -131,4 +131,4 @@ void LogPump::prune() const {
     prune_logs(settings_.directory, settings_.max_backends, in_use);
 }
 
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

@@ -11,7 +11,7 @@
 
 #include "supervise/fd.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 
 /// The output of one backend: `ID.log`, and the older part in `ID.log.1`, each of limited size. Output that cannot be
 /// written is dropped: a full disk must not block a backend.
@@ -28,7 +28,7 @@ class BackendLog {
     std::string path_;
     std::size_t max_bytes_;
     std::size_t size_ = 0;
-    Fd file_;
+    supervise::Fd file_;
 };
 
 /// Deletes the oldest logs until those of `keep` backends are left. Backends in `in_use` are not counted and keep their
@@ -52,12 +52,12 @@ class LogPump {
     LogPump& operator=(const LogPump&) = delete;
 
     /// Callable from any thread.
-    void add(const std::string& backend, Fd reading);
+    void add(const std::string& backend, supervise::Fd reading);
 
  private:
     struct Stream {
         std::string backend;
-        Fd reading;
+        supervise::Fd reading;
         BackendLog log;
     };
 
@@ -68,12 +68,12 @@ class LogPump {
     void prune() const;
 
     const Settings settings_;
-    Fd bell_;
+    supervise::Fd bell_;
     std::mutex mutex_;
-    std::vector<std::pair<std::string, Fd>> added_;
+    std::vector<std::pair<std::string, supervise::Fd>> added_;
     std::vector<Stream> streams_;  ///< used by the thread only
     std::atomic<bool> stopping_ = false;
     std::thread thread_;
 };
 
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

@@ -13,7 +13,7 @@
 #include "supervise/cgroup.h"
 #include "supervise/processes.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 namespace {
 
 /// A guardian that has not reported this long after everything was killed must be suspended, and is killed as well.
@@ -42,7 +42,7 @@ int exit_code_of(int status) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-Ending ending_of(const EndedReport& report) {
+Ending ending_of(const supervise::EndedReport& report) {
     return {.exit_code = exit_code_of(report.status), .forced = report.forced};
 }
 
@@ -85,17 +85,19 @@ void BackendProcesses::launch(const Launch& launch) {
 /// Creates the guardian and writes its record before any command runs: whatever happens afterwards, the next
 /// incarnation finds it.
 BackendProcesses::Prepared BackendProcesses::prepare(const Preparation& preparation) {
-    const auto failed = [](Error error) { return std::make_shared<Result<GuardedCommand>>(std::move(error)); };
+    const auto failed = [](Error error) {
+        return std::make_shared<Result<supervise::GuardedCommand>>(std::move(error));
+    };
     const SpawnOrder& order = preparation.order;
     std::error_code unknown;
     if (!order.directory.empty() && !std::filesystem::is_directory(order.directory, unknown))
         return failed({"cannot_run", "there is no directory " + order.directory});
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return failed({"cannot_run", std::string("no pipe: ") + std::strerror(errno)});
-    Fd reading{ends[0]};
-    const Fd writing{ends[1]};
+    supervise::Fd reading{ends[0]};
+    const supervise::Fd writing{ends[1]};
     std::unique_lock lock{guardians_mutex_};
-    auto command = GuardedCommand::prepare(
+    auto command = supervise::GuardedCommand::prepare(
         {.command = command_of(order), .mask = setting_.mask, .alone = false, .output = writing.get()});
     if (!command) return failed(command.error());
     const pid_t guardian = command->guardian();
@@ -104,14 +106,14 @@ BackendProcesses::Prepared BackendProcesses::prepare(const Preparation& preparat
     const auto written = setting_.records.write({.backend = order.backend,
                                                  .boot = boot_id(),
                                                  .guardian = guardian,
-                                                 .guardian_start = start_time_of(guardian).value_or(0),
+                                                 .guardian_start = supervise::start_time_of(guardian).value_or(0),
                                                  .cgroup = preparation.cgroup});
     if (!written) {
         forget_guardian(guardian);
         return failed(written.error());
     }
     setting_.logs.add(order.backend, std::move(reading));
-    return std::make_shared<Result<GuardedCommand>>(std::move(*command));
+    return std::make_shared<Result<supervise::GuardedCommand>>(std::move(*command));
 }
 
 void BackendProcesses::start(const std::string& backend, const Prepared& prepared) {
@@ -120,7 +122,7 @@ void BackendProcesses::start(const std::string& backend, const Prepared& prepare
     one.guardian = (*prepared)->guardian();
     if (one.stop_by) return over(backend, {backend, NotStarted{"it was to stop before it ran"}});
     one.command.emplace(std::move(**prepared));
-    StartOrder order{one.deadlines, false, environment_of(one.order, setting_.host, one.port)};
+    supervise::StartOrder order{one.deadlines, false, environment_of(one.order, setting_.host, one.port)};
     order.whole = true;
     order.session = true;
     order.directory = one.order.directory;
@@ -130,7 +132,7 @@ void BackendProcesses::start(const std::string& backend, const Prepared& prepare
     say(backend, Starting{one.port});
 }
 
-void BackendProcesses::move_deadlines(const std::string& backend, WorkDeadlines deadlines) {
+void BackendProcesses::move_deadlines(const std::string& backend, supervise::WorkDeadlines deadlines) {
     const auto found = ones_.find(backend);
     if (found == ones_.end()) return;
     One& one = *found->second;
@@ -164,15 +166,15 @@ std::vector<BackendProcesses::Event> BackendProcesses::attend(HolderInstant now)
 
 void BackendProcesses::hear(const std::string& backend, One& one, HolderInstant now) {
     while (!one.abandoned) {
-        const GuardedCommand::Heard heard = one.command->hear();
+        const supervise::GuardedCommand::Heard heard = one.command->hear();
         if (heard.guardian_gone) one.abandoned = true;
         if (!heard.report) break;
-        if (std::holds_alternative<StartedReport>(*heard.report)) {
+        if (std::holds_alternative<supervise::StartedReport>(*heard.report)) {
             say(backend, Running{});
             record_group(backend, one);
-        } else if (const auto* ended = std::get_if<EndedReport>(&*heard.report)) {
+        } else if (const auto* ended = std::get_if<supervise::EndedReport>(&*heard.report)) {
             return over(backend, {backend, ending_of(*ended)});
-        } else if (const auto* cannot = std::get_if<CannotRunReport>(&*heard.report)) {
+        } else if (const auto* cannot = std::get_if<supervise::CannotRunReport>(&*heard.report)) {
             return over(backend, {backend, NotStarted{fmt::format("cannot run '{}': {}", one.order.command,
                                                                   std::strerror(cannot->error))}});
         }
@@ -185,7 +187,7 @@ void BackendProcesses::record_group(const std::string& backend, const One& one) 
     const BackendRecord record{.backend = backend,
                                .boot = boot_id(),
                                .guardian = one.guardian,
-                               .guardian_start = start_time_of(one.guardian).value_or(0),
+                               .guardian_start = supervise::start_time_of(one.guardian).value_or(0),
                                .group = one.command->group(),
                                .cgroup = one.cgroup};
     writer_.submit([this, record] { (void)setting_.records.write(record); });
@@ -195,7 +197,7 @@ void BackendProcesses::record_group(const std::string& backend, const One& one) 
 void BackendProcesses::stand_in(One& one, HolderInstant now) {
     if (one.abandoned || now < one.command->hard()) return;
     if (!one.killed_at) one.killed_at = now;
-    Cgroup{one.cgroup}.kill();
+    supervise::Cgroup{one.cgroup}.kill();
     one.command->kill_command();
     if (now >= *one.killed_at + guardian_patience) one.abandoned = true;
 }
@@ -209,14 +211,14 @@ void BackendProcesses::finish_abandoned() {
     std::vector<std::string> dead;
     for (const std::string& id : abandoned) {
         One& one = *ones_.at(id);
-        const Cgroup cgroup{one.cgroup};
+        const supervise::Cgroup cgroup{one.cgroup};
         cgroup.kill();
         if (one.command->destroyed() && cgroup.is_empty()) dead.push_back(id);
         forget_guardian(one.guardian);
     }
     if (kill_orphans()) return;
     for (const std::string& id : dead) {
-        Cgroup{ones_.at(id)->cgroup}.remove();
+        supervise::Cgroup{ones_.at(id)->cgroup}.remove();
         over(id, {id, Ending{.exit_code = 128 + SIGKILL, .forced = true}});
     }
 }
@@ -225,7 +227,7 @@ void BackendProcesses::finish_abandoned() {
 bool BackendProcesses::kill_orphans() {
     const std::lock_guard lock{guardians_mutex_};
     const std::vector<pid_t> known{guardians_.begin(), guardians_.end()};
-    const std::vector<pid_t> orphans = ProcessTable::read().living_below(getpid(), known);
+    const std::vector<pid_t> orphans = supervise::ProcessTable::read().living_below(getpid(), known);
     for (const pid_t process : orphans)
         ::kill(process, SIGKILL);
     return !orphans.empty();
@@ -261,4 +263,4 @@ bool BackendProcesses::is_restless() const {
     });
 }
 
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

@@ -19,7 +19,7 @@
 #include "supervise/fd.h"
 #include "supervise/guarded_command.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 
 /// Functions posted by other threads, to be called on the core's thread. The queue is bounded by the number of
 /// requests: every call, start and probe posts once.
@@ -45,7 +45,7 @@ class Inbox {
     }
 
  private:
-    Fd bell_;
+    supervise::Fd bell_;
     std::mutex mutex_;
     std::vector<std::function<void()>> tasks_;
 };
@@ -82,7 +82,7 @@ class BackendProcesses {
     ~BackendProcesses();
 
     void launch(const Launch& launch);
-    void move_deadlines(const std::string& backend, WorkDeadlines deadlines);
+    void move_deadlines(const std::string& backend, supervise::WorkDeadlines deadlines);
     void stop(const std::string& backend, HolderInstant kill_at);
 
     /// Reads the guardians' reports, acts for guardians that cannot, and returns the events.
@@ -96,10 +96,10 @@ class BackendProcesses {
  private:
     struct One {
         SpawnOrder order;
-        WorkDeadlines deadlines;
+        supervise::WorkDeadlines deadlines;
         std::uint16_t port = 0;
         std::string cgroup{};
-        std::optional<GuardedCommand> command{};  ///< set once its guardian is running
+        std::optional<supervise::GuardedCommand> command{};  ///< set once its guardian is running
         pid_t guardian = 0;
         std::optional<HolderInstant> stop_by{};
         bool stop_told = false;
@@ -111,7 +111,7 @@ class BackendProcesses {
         SpawnOrder order;
         std::string cgroup;
     };
-    using Prepared = std::shared_ptr<Result<GuardedCommand>>;
+    using Prepared = std::shared_ptr<Result<supervise::GuardedCommand>>;
 
     Result<std::uint16_t> port_for(const SpawnOrder& order) const;
     Prepared prepare(const Preparation& preparation);
@@ -131,8 +131,8 @@ class BackendProcesses {
     std::vector<Event> events_;
     std::mutex guardians_mutex_;
     std::set<pid_t> guardians_;  ///< the only children of this process, apart from orphans of dead guardians
-    Workers starters_;
-    Workers writer_;  ///< writes and removes records
+    client::Workers starters_;
+    client::Workers writer_;  ///< writes and removes records
 };
 
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

@@ -16,7 +16,7 @@
 #include "supervise/cgroup.h"
 #include "supervise/processes.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 namespace {
 
 namespace fs = std::filesystem;
@@ -96,12 +96,12 @@ bool is_marked(pid_t process, const std::string& mark) {
 /// Adds the living processes of a backend: its guardian, all descendants of that, and every process with the backend's
 /// mark.
 void find_living(const BackendRecord& record, std::map<pid_t, std::uint64_t>& starts) {
-    const ProcessTable table = ProcessTable::read();
+    const supervise::ProcessTable table = supervise::ProcessTable::read();
     const std::string mark = std::string(backend_variable) + record.backend;
-    const bool guarded = start_time_of(record.guardian) == record.guardian_start;
+    const bool guarded = supervise::start_time_of(record.guardian) == record.guardian_start;
     std::vector<pid_t> below;
     if (guarded) below = table.living_below(record.guardian);
-    for (const Process& process : table.all()) {
+    for (const supervise::Process& process : table.all()) {
         if (process.dead || process.id == getpid()) continue;
         const bool is_below = std::find(below.begin(), below.end(), process.id) != below.end();
         if (is_below || (guarded && process.id == record.guardian) || is_marked(process.id, mark))
@@ -110,14 +110,14 @@ void find_living(const BackendRecord& record, std::map<pid_t, std::uint64_t>& st
 }
 
 bool is_gone(pid_t id, std::uint64_t start) {
-    const auto process = read_process(id);
+    const auto process = supervise::read_process(id);
     return !process || process->start != start || process->dead;
 }
 
 /// Waits for each process by its id: a killed process loses its environment, and with it the mark, some time before it
 /// is dead.
 bool kill_one(const BackendRecord& record, const std::function<void(const std::string&)>& say) {
-    const Cgroup cgroup{record.cgroup};
+    const supervise::Cgroup cgroup{record.cgroup};
     std::map<pid_t, std::uint64_t> left;
     bool was_alive = false;
     for (int look = 1;; ++look) {
@@ -149,4 +149,4 @@ std::size_t kill_leftovers(const BackendRecords& records, const std::function<vo
     return found;
 }
 
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

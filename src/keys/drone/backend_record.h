@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 
 /// A drone writes this record before it starts a backend, so that its next incarnation finds the processes it left
 /// behind.
@@ -49,4 +49,4 @@ inline constexpr std::string_view backend_variable = "HOLDFAST_BACKEND_ID=";
 /// reused. Returns the number of backends that were found alive.
 std::size_t kill_leftovers(const BackendRecords& records, const std::function<void(const std::string&)>& say);
 
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

@@ -5,7 +5,7 @@
 
 #include "base/code.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 namespace {
 
 /// After a failed call.
@@ -78,7 +78,7 @@ void ControllerTalk::orders_answered(const OrdersAsk& ask, const OrdersAnswer& a
 void ControllerTalk::orders_failed(const OrdersAsk&, const Error& error, HolderInstant now) {
     orders_under_way_ = false;
     orders_at_ = now + retry_pause;
-    if (core::code_in(error.code) == core::Code::unknown_drone) hurry(now);
+    if (code_in(error.code) == Code::unknown_drone) hurry(now);
 }
 
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

@@ -8,7 +8,7 @@
 #include "keys/controller/key_limits.h"
 #include "keys/drone/talk.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 
 /// The drone's side of the conversation with one controller: which reports the controller has received and which are
 /// still to be sent. At most one heartbeat and one orders request are in flight; a report is repeated until it is
@@ -16,7 +16,7 @@ namespace holdfast::drone {
 class ControllerTalk {
  public:
     /// The maximum number of backends in one heartbeat; the next one carries the rest.
-    static constexpr std::size_t max_reports = core::limits::backends_per_heartbeat;
+    static constexpr std::size_t max_reports = controller::limits::backends_per_heartbeat;
     /// How long an orders request waits at the controller.
     static constexpr Duration orders_wait = 7s;
 
@@ -74,4 +74,4 @@ class ControllerTalk {
     bool reached_ = false;
 };
 
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

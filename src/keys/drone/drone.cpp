@@ -25,7 +25,7 @@
 #include "keys/drone/orders.h"
 #include "supervise/signals.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 
 namespace {
 
@@ -42,9 +42,9 @@ constexpr std::size_t probers = 8;
 /// True if the backend accepts a connection (tcp), or answers a GET with 2xx or 3xx (http). Blocks for a few seconds at
 /// most.
 bool answers(const std::string& host, std::uint16_t port, const Readiness& ready) {
-    const auto server = parse_server("http://" + address_of(host, port));
+    const auto server = client::parse_server("http://" + address_of(host, port));
     if (!server) return false;
-    HttpLink link;
+    client::HttpLink link;
     link.aim(*server);
     if (!link.connect(max_connect)) return false;
     if (ready.by == Readiness::By::tcp) return true;
@@ -57,7 +57,7 @@ bool answers(const std::string& host, std::uint16_t port, const Readiness& ready
 class Caller {
  public:
     /// Receives the answer and the index of the server that gave it; called on this object's thread.
-    using Done = std::function<void(const Result<HttpResponse>& answer, std::size_t server)>;
+    using Done = std::function<void(const Result<client::HttpResponse>& answer, std::size_t server)>;
 
     /// REQUIRES: the servers were checked with parse_servers().
     explicit Caller(const std::string& servers);
@@ -65,14 +65,14 @@ class Caller {
     Caller(const Caller&) = delete;
     Caller& operator=(const Caller&) = delete;
 
-    void call(HttpRequest request, Duration timeout, Done done);
+    void call(client::HttpRequest request, Duration timeout, Done done);
 
     /// Aborts the call in progress and drops the queued ones.
     void stop();
 
  private:
     struct Call {
-        HttpRequest request;
+        client::HttpRequest request;
         Duration timeout{};
         Done done;
     };
@@ -81,7 +81,7 @@ class Caller {
     std::size_t place() const;
 
     const std::vector<std::string> servers_;
-    HttpConnection connection_;
+    client::HttpConnection connection_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Call> calls_;
@@ -90,9 +90,9 @@ class Caller {
 };
 
 Caller::Caller(const std::string& servers)
-    : servers_(split_servers(servers)), connection_(servers), thread_([this] { run(); }) {}
+    : servers_(client::split_servers(servers)), connection_(servers), thread_([this] { run(); }) {}
 
-void Caller::call(HttpRequest request, Duration timeout, Done done) {
+void Caller::call(client::HttpRequest request, Duration timeout, Done done) {
     const std::lock_guard lock{mutex_};
     if (stopping_) return;
     calls_.push_back({std::move(request), timeout, std::move(done)});
@@ -135,12 +135,12 @@ class Drone {
         const DroneListener& listener;
         const DroneState& state;
         const OwnAddress& address;
-        SignalInbox& signals;
+        supervise::SignalInbox& signals;
     };
 
     explicit Drone(Parts parts)
         : parts_(parts),
-          servers_(split_servers(parts_.options.controllers)),
+          servers_(client::split_servers(parts_.options.controllers)),
           identity_{parts_.state.id,     parts_.state.life,       parts_.state.earlier_lives,
                     parts_.options.pool, parts_.options.capacity, parts_.address.handed_out},
           core_({servers_.size(), parts_.options.capacity}, holder_clock_now()),
@@ -211,7 +211,7 @@ class Drone {
     }
 
     void carry_out(const SendHeartbeat& what) {
-        const auto done = [this, ask = what.ask](const Result<HttpResponse>& answer, std::size_t) {
+        const auto done = [this, ask = what.ask](const Result<client::HttpResponse>& answer, std::size_t) {
             inbox_.post([this, ask, read = answer ? read_heartbeat(*answer) : Result<HeartbeatAnswer>(answer.error())] {
                 core_.on_heartbeat(ask, read, holder_clock_now());
             });
@@ -219,7 +219,7 @@ class Drone {
         heartbeats_[what.ask.controller]->call(heartbeat_request(identity_, what.ask), call_timeout, done);
     }
     void carry_out(const SendOrders& what) {
-        const auto done = [this, ask = what.ask](const Result<HttpResponse>& answer, std::size_t) {
+        const auto done = [this, ask = what.ask](const Result<client::HttpResponse>& answer, std::size_t) {
             inbox_.post([this, ask, read = answer ? read_orders(*answer) : Result<OrdersAnswer>(answer.error())] {
                 core_.on_orders(ask, read, holder_clock_now());
             });
@@ -228,8 +228,8 @@ class Drone {
         orders_[what.ask.controller]->call(orders_request(identity_, what.ask), timeout, done);
     }
     void carry_out(const SendRenewal& what) {
-        const auto done = [this, ask = what.ask](const Result<HttpResponse>& answer, std::size_t server) {
-            auto read = answer ? read_renewal(ask, *answer) : Result<std::vector<RenewReply>>(answer.error());
+        const auto done = [this, ask = what.ask](const Result<client::HttpResponse>& answer, std::size_t server) {
+            auto read = answer ? read_renewal(ask, *answer) : Result<std::vector<client::RenewReply>>(answer.error());
             inbox_.post([this, ask, renewal = RenewAnswer{server, std::move(read)}] {
                 core_.on_renewal(ask, renewal, holder_clock_now());
             });
@@ -269,7 +269,7 @@ class Drone {
     BackendProcesses processes_;
     HolderInstant connections_at_{};
     // The members below have threads that post to the inbox, so they are destroyed first.
-    Workers probers_;
+    client::Workers probers_;
     Caller renewals_;
     std::vector<std::unique_ptr<Caller>> heartbeats_;
     std::vector<std::unique_ptr<Caller>> orders_;
@@ -278,9 +278,9 @@ class Drone {
 }  // namespace
 
 Result<void> run_drone(const DroneOptions& options, const DroneListener& listener) {
-    const auto address = own_address(options.address, split_servers(options.controllers));
+    const auto address = own_address(options.address, client::split_servers(options.controllers));
     if (!address) return address.error();
-    SignalInbox signals{{SIGTERM, SIGINT, SIGHUP, SIGPIPE}};
+    supervise::SignalInbox signals{{SIGTERM, SIGINT, SIGHUP, SIGPIPE}};
     const auto state = open_drone_state(options, listener);
     if (!state) return state.error();
     Drone drone{{options, listener, **state, *address, signals}};
@@ -291,4 +291,4 @@ Result<void> run_drone(const DroneOptions& options, const DroneListener& listene
     return drone.run();
 }
 
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 
 struct DroneOptions {
     std::string controllers;  ///< REQUIRES: checked with parse_servers()
@@ -31,4 +31,4 @@ struct DroneListener {
 /// REQUIRES: this process has no other threads and no children. The error says why the drone cannot start or continue.
 Result<void> run_drone(const DroneOptions& options, const DroneListener& listener);
 
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

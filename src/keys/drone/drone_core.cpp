@@ -9,7 +9,7 @@
 #include "client/deadlines.h"
 #include "lease/resource.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 namespace {
 
 /// The maximum number of ended backends kept for controllers that do not answer.
@@ -46,7 +46,7 @@ HolderInstant key_end(const Backend& backend) {
 
 std::string lease_of(const Key& key, std::uint64_t token) {
     const std::string resource = "KEY:" + key.name;
-    const auto normalised = core::normalised(resource);
+    const auto normalised = lease::normalised(resource);
     const bool elsewhere = !key.name_space.empty() && key.name_space != "default";
     return (elsewhere ? "@" + key.name_space + "/" : "") + (normalised ? *normalised : resource) + "#" +
            std::to_string(token);
@@ -208,11 +208,9 @@ std::size_t DroneCore::running() const {
 
 namespace {
 
-using core::Code;
-
 /// Counted from when the renewal was sent (T3). A key is renewed at half its TTL (T4).
-KeyDeadlines deadlines_from(const Timing& timing, HolderInstant sent_at) {
-    const Deadlines found = deadlines_of({sent_at, timing.timeline, timing.ttl});
+KeyDeadlines deadlines_from(const client::Timing& timing, HolderInstant sent_at) {
+    const client::Deadlines found = client::deadlines_of({sent_at, timing.timeline, timing.ttl});
     return {std::min(sent_at + timing.ttl / 2, found.soft), found.soft, found.hard};
 }
 
@@ -220,14 +218,14 @@ KeyDeadlines deadlines_from(const Timing& timing, HolderInstant sent_at) {
 bool runs_out(std::string_view code) {
     static const std::set<Code> codes{Code::renewal_barred, Code::banned, Code::name_refused, Code::over_quota,
                                       Code::lease_idle};
-    const auto known = core::code_in(code);
+    const auto known = code_in(code);
     return known && codes.contains(*known);
 }
 
 bool is_lost(std::string_view code) {
     static const std::set<Code> codes{Code::lease_expired, Code::lease_released, Code::lease_revoked, Code::not_holder,
                                       Code::stale_epoch};
-    const auto known = core::code_in(code);
+    const auto known = code_in(code);
     return known && codes.contains(*known);
 }
 
@@ -246,7 +244,7 @@ void DroneCore::on_heartbeat(const HeartbeatAsk& ask, const Result<HeartbeatAnsw
         return;
     }
     if (talk.heartbeat_failed(answer.error(), now)) warn("not registered: " + answer.error().message);
-    if (core::code_in(answer.error().code) != core::Code::stale_drone || usurped_) return;
+    if (code_in(answer.error().code) != Code::stale_drone || usurped_) return;
     usurped_ = true;
     warn("another drone has registered with this one's id; everything here is stopped: " + answer.error().message);
     stop(How::hard, now);
@@ -320,12 +318,12 @@ void DroneCore::on_renewal(const RenewAsk& ask, const RenewAnswer& answer, Holde
     }
 }
 
-void DroneCore::on_reply(const std::string& id, const RenewReply& reply, const RenewAsk& ask, std::size_t controller,
-                         HolderInstant now) {
+void DroneCore::on_reply(const std::string& id, const client::RenewReply& reply, const RenewAsk& ask,
+                         std::size_t controller, HolderInstant now) {
     Backend& backend = backends_.at(id);
     if (const auto* error = std::get_if<Error>(&reply)) return on_refusal(id, backend, *error, controller, now);
     reassertions_.erase(id);
-    backend.renewed(deadlines_from(std::get<Timing>(reply), ask.clock));
+    backend.renewed(deadlines_from(std::get<client::Timing>(reply), ask.clock));
 }
 
 void DroneCore::on_refusal(const std::string& id, Backend& backend, const Error& error, std::size_t controller,
@@ -335,9 +333,9 @@ void DroneCore::on_refusal(const std::string& id, Backend& backend, const Error&
         return backend.lost(now);
     }
     backend.not_renewed(now);
-    if (core::code_in(error.code) == core::Code::renewal_barred) backend.barred();
-    const bool forgotten = core::code_in(error.code) == core::Code::unknown_lease;
-    if (forgotten || core::code_in(error.code) == core::Code::recovering)
+    if (code_in(error.code) == Code::renewal_barred) backend.barred();
+    const bool forgotten = code_in(error.code) == Code::unknown_lease;
+    if (forgotten || code_in(error.code) == Code::recovering)
         reassertions_.insert_or_assign(id, Reassertion{controller, forgotten});
     else if (runs_out(error.code))
         warn("the key of backend " + id + " runs out: " + error.message);
@@ -376,4 +374,4 @@ void DroneCore::on_connections(const std::vector<std::uint16_t>& busy, HolderIns
         if (std::find(busy.begin(), busy.end(), backend.port()) != busy.end()) backend.connections(true, now);
 }
 
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

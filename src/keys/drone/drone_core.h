@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "keys/drone/controller_talk.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 
 /// The ids of backends that ended in this incarnation of the drone, so that a repeated order does not start one again.
 /// Each id is kept until its key must have expired; after that, a repeated order is past its own deadline.
@@ -48,12 +48,12 @@ struct SendRenewal {
     RenewAsk ask;  ///< on_renewal()
 };
 struct Launch {
-    SpawnOrder order;         ///< on_starting() and on_running(), or on_not_started(); on_ended() once all is dead
-    WorkDeadlines deadlines;  ///< the current ones
+    SpawnOrder order;  ///< on_starting() and on_running(), or on_not_started(); on_ended() once all is dead
+    supervise::WorkDeadlines deadlines;  ///< the current ones
 };
 struct MoveDeadlines {
     std::string backend;
-    WorkDeadlines deadlines;
+    supervise::WorkDeadlines deadlines;
 };
 struct StopBackend {
     std::string backend;
@@ -81,7 +81,7 @@ class DroneCore {
         /// Backends that are here or whose ids are still needed (EndedIds). Beyond it, orders to start one are ignored.
         std::size_t max_known = 20'000;
     };
-    static constexpr std::size_t max_capacity = core::limits::drone_capacity;
+    static constexpr std::size_t max_capacity = controller::limits::drone_capacity;
 
     DroneCore(Settings settings, HolderInstant now);
 
@@ -135,7 +135,7 @@ class DroneCore {
     HeartbeatAsk heartbeat_for(std::size_t controller, HolderInstant now) const;
     bool has_news_for(const ControllerTalk& talk) const;
     bool wants_reassertion(std::size_t controller) const;
-    void on_reply(const std::string& id, const RenewReply& reply, const RenewAsk& ask, std::size_t controller,
+    void on_reply(const std::string& id, const client::RenewReply& reply, const RenewAsk& ask, std::size_t controller,
                   HolderInstant now);
     void on_refusal(const std::string& id, Backend& backend, const Error& error, std::size_t controller,
                     HolderInstant now);
@@ -158,4 +158,4 @@ class DroneCore {
     HolderInstant linger_until_ = HolderInstant::max();
 };
 
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

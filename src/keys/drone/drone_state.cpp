@@ -15,7 +15,7 @@
 #include "keys/drone/messages.h"
 #include "supervise/cgroup.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 namespace {
 
 constexpr std::size_t max_host_name_bytes = 64;
@@ -49,7 +49,7 @@ Result<std::vector<std::string>> lives_before(const std::string& file, const std
     std::ifstream in{file};
     for (std::string each; std::getline(in, each);)
         if (is_name(each)) lives.push_back(each);
-    const std::size_t most = core::limits::earlier_lives;
+    const std::size_t most = controller::limits::earlier_lives;
     if (lives.size() > most) lives.erase(lives.begin(), lives.end() - static_cast<std::ptrdiff_t>(most));
     {
         std::ofstream out{file + ".new"};
@@ -79,7 +79,7 @@ void make_room_for_files(std::size_t capacity) {
 
 Result<std::string> path_of(const DroneOptions& options) {
     if (!options.state_dir.empty()) return options.state_dir;
-    const auto shared = default_state_dir();
+    const auto shared = statefile::default_state_dir();
     if (!shared) return shared.error();
     return *shared + "/drone";
 }
@@ -89,7 +89,7 @@ Result<std::string> path_of(const DroneOptions& options) {
 Result<std::unique_ptr<DroneState>> open_drone_state(const DroneOptions& options, const DroneListener& listener) {
     const auto path = path_of(options);
     if (!path) return path.error();
-    auto directory = StateDir::open(*path);
+    auto directory = statefile::StateDir::open(*path);
     if (!directory) return directory.error();
     const std::string records = directory->file("backends");
     const std::string logs = directory->file("logs");
@@ -99,7 +99,7 @@ Result<std::unique_ptr<DroneState>> open_drone_state(const DroneOptions& options
     if (!id) return id.error();
     make_room_for_files(options.capacity);
     auto state = std::make_unique<DroneState>(DroneState{std::move(*directory), BackendRecords{records}, logs, *id,
-                                                         random_hex(life_bytes), writable_cgroup()});
+                                                         random_hex(life_bytes), supervise::writable_cgroup()});
     if (!state->cgroup) listener.info("cgroup v2 cannot be written here: backends are killed by process group");
     if (const std::size_t killed = kill_leftovers(state->records, listener.warn); killed > 0)
         listener.warn(std::to_string(killed) + " backend(s) of an earlier run were killed");
@@ -109,4 +109,4 @@ Result<std::unique_ptr<DroneState>> open_drone_state(const DroneOptions& options
     return state;
 }
 
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

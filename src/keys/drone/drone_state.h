@@ -9,11 +9,11 @@
 #include "keys/drone/drone.h"
 #include "statefile/state_dir.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 
 /// The state with which an incarnation of a drone starts: its exclusive directory, its identity, and its paths.
 struct DroneState {
-    StateDir directory;
+    statefile::StateDir directory;
     BackendRecords records;
     std::string logs;                          ///< a directory
     std::string id;                            ///< of the drone
@@ -26,4 +26,4 @@ struct DroneState {
 /// is alive (K4). Error `state_in_use` if another drone has the directory, or `state_unusable`.
 Result<std::unique_ptr<DroneState>> open_drone_state(const DroneOptions& options, const DroneListener& listener);
 
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

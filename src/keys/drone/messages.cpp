@@ -7,7 +7,7 @@
 #include "client/json_reader.h"
 #include "client/messages.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 namespace {
 
 namespace json = boost::json;
@@ -61,7 +61,7 @@ json::object to_json(const Identity& drone, const BackendReport& report) {
     return out;
 }
 
-HttpRequest post(std::string target, const json::object& body) {
+client::HttpRequest post(std::string target, const json::object& body) {
     return {.method = "POST", .target = std::move(target), .body = json::serialize(body), .repeatable = true};
 }
 
@@ -80,7 +80,7 @@ bool is_name(std::string_view text) {
            std::all_of(text.begin(), text.end(), allowed);
 }
 
-HttpRequest heartbeat_request(const Identity& drone, const HeartbeatAsk& ask) {
+client::HttpRequest heartbeat_request(const Identity& drone, const HeartbeatAsk& ask) {
     json::array backends;
     for (const BackendReport& report : ask.backends)
         backends.push_back(to_json(drone, report));
@@ -98,7 +98,7 @@ HttpRequest heartbeat_request(const Identity& drone, const HeartbeatAsk& ask) {
     return post(target_of(drone, "heartbeat"), body);
 }
 
-HttpRequest orders_request(const Identity& drone, const OrdersAsk& ask) {
+client::HttpRequest orders_request(const Identity& drone, const OrdersAsk& ask) {
     return post(target_of(drone, "orders"), {{"life", drone.life},
                                              {"clock_ms", clock_ms(ask.clock)},
                                              {"controller", ask.controller_life},
@@ -106,15 +106,15 @@ HttpRequest orders_request(const Identity& drone, const OrdersAsk& ask) {
                                              {"wait_ms", to_ms(ask.wait)}});
 }
 
-HttpRequest renew_request(const Identity& drone, const RenewAsk& ask) {
+client::HttpRequest renew_request(const Identity& drone, const RenewAsk& ask) {
     return post("/v1/heartbeat", {{"holder", drone.id},
                                   {"leases", json::array(ask.leases.begin(), ask.leases.end())},
                                   {"client_time_ms", clock_ms(ask.clock)}});
 }
 
-Result<HeartbeatAnswer> read_heartbeat(const HttpResponse& response) {
-    if (response.status != 200) return read_error(response);
-    JsonReader reader(response.body);
+Result<HeartbeatAnswer> read_heartbeat(const client::HttpResponse& response) {
+    if (response.status != 200) return client::read_error(response);
+    client::JsonReader reader(response.body);
     const auto& answer = reader.object(reader.document());
     HeartbeatAnswer read{.controller = reader.text(answer, "controller")};
     read.send_all = reader.flag(answer, "send_all");
@@ -127,11 +127,11 @@ Result<HeartbeatAnswer> read_heartbeat(const HttpResponse& response) {
     return read;
 }
 
-Result<std::vector<RenewReply>> read_renewal(const RenewAsk& ask, const HttpResponse& response) {
-    NamedLeases named;
+Result<std::vector<client::RenewReply>> read_renewal(const RenewAsk& ask, const client::HttpResponse& response) {
+    client::NamedLeases named;
     for (const std::string& lease : ask.leases)
         named.leases.push_back({.id = lease});
-    return read_renew(named, response);
+    return client::read_renew(named, response);
 }
 
 std::string address_of(const std::string& host, std::uint16_t port) {
@@ -149,7 +149,7 @@ constexpr std::size_t max_order_bytes = 128 * 1024;
 /// Decodes one order. If it is malformed, the result is an UnclearOrder that says why.
 class OrderReader {
  public:
-    OrderReader(JsonReader& reader, const json::object& order) : reader_(reader), order_(order) {}
+    OrderReader(client::JsonReader& reader, const json::object& order) : reader_(reader), order_(order) {}
 
     Order read() {
         Order order{.number = static_cast<std::uint64_t>(reader_.number(order_, "number")), .what = UnclearOrder{}};
@@ -264,10 +264,10 @@ class OrderReader {
             if (path.empty() || path[0] != '/') problem("the path to probe must begin with /");
             return {Readiness::By::http, path};
         }
-        return JsonReader::flag(ready, "tcp") ? Readiness{Readiness::By::tcp} : Readiness{};
+        return client::JsonReader::flag(ready, "tcp") ? Readiness{Readiness::By::tcp} : Readiness{};
     }
 
-    JsonReader& reader_;
+    client::JsonReader& reader_;
     const json::object& order_;
     const json::object nothing_{};
     std::string problem_;
@@ -276,9 +276,9 @@ class OrderReader {
 
 }  // namespace
 
-Result<OrdersAnswer> read_orders(const HttpResponse& response) {
-    if (response.status != 200) return read_error(response);
-    JsonReader reader(response.body);
+Result<OrdersAnswer> read_orders(const client::HttpResponse& response) {
+    if (response.status != 200) return client::read_error(response);
+    client::JsonReader reader(response.body);
     const auto& answer = reader.object(reader.document());
     OrdersAnswer read{.controller = reader.text(answer, "controller")};
     for (const auto& order : reader.array(answer, "orders"))
@@ -287,4 +287,4 @@ Result<OrdersAnswer> read_orders(const HttpResponse& response) {
     return read;
 }
 
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

@@ -5,7 +5,7 @@
 #include "client/http_link.h"
 #include "keys/drone/talk.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 
 /// The drone's messages as JSON. Answers are validated before they are used (docs/keys.md).
 
@@ -23,15 +23,15 @@ struct Identity {
 /// Such a name is also a safe file name.
 bool is_name(std::string_view text);
 
-HttpRequest heartbeat_request(const Identity& drone, const HeartbeatAsk& ask);
-HttpRequest orders_request(const Identity& drone, const OrdersAsk& ask);
-HttpRequest renew_request(const Identity& drone, const RenewAsk& ask);
+client::HttpRequest heartbeat_request(const Identity& drone, const HeartbeatAsk& ask);
+client::HttpRequest orders_request(const Identity& drone, const OrdersAsk& ask);
+client::HttpRequest renew_request(const Identity& drone, const RenewAsk& ask);
 
-Result<HeartbeatAnswer> read_heartbeat(const HttpResponse& response);
-Result<OrdersAnswer> read_orders(const HttpResponse& response);
-Result<std::vector<RenewReply>> read_renewal(const RenewAsk& ask, const HttpResponse& response);
+Result<HeartbeatAnswer> read_heartbeat(const client::HttpResponse& response);
+Result<OrdersAnswer> read_orders(const client::HttpResponse& response);
+Result<std::vector<client::RenewReply>> read_renewal(const RenewAsk& ask, const client::HttpResponse& response);
 
 /// `HOST:PORT`, with brackets around an IPv6 address.
 std::string address_of(const std::string& host, std::uint16_t port);
 
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 
 /// A controller's orders (docs/keys.md), decoded.
 
@@ -71,4 +71,4 @@ struct Order {
     std::variant<SpawnOrder, TerminateOrder, UnclearOrder> what;
 };
 
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

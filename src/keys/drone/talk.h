@@ -10,7 +10,7 @@
 #include "client/transport.h"
 #include "keys/drone/backend.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 
 /// The messages between a drone and its controllers (docs/keys.md), as values.
 
@@ -67,7 +67,7 @@ struct RenewAsk {
 };
 struct RenewAnswer {
     std::size_t controller = 0;  ///< the index of the one that answered
-    Result<std::vector<RenewReply>> replies;
+    Result<std::vector<client::RenewReply>> replies;
 };
 
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

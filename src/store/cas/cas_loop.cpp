@@ -10,18 +10,18 @@
 #include "store/cas/changes.h"
 #include "store/cas/notice.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 namespace {
 
 constexpr std::size_t max_updates = 200'000;  ///< unanswered
 constexpr std::size_t max_checked = 16;       ///< when the engine can be reached again
 const std::string stopping = "this front is stopping";
 
-std::vector<std::string_view> holders_in(const Record& record) {
+std::vector<std::string_view> holders_in(const lease::Record& record) {
     std::vector<std::string_view> holders;
-    for (const Lease& lease : record.leases)
+    for (const lease::Lease& lease : record.leases)
         holders.push_back(lease.holder);
-    for (const Reservation& reserved : record.reserved)
+    for (const lease::Reservation& reserved : record.reserved)
         holders.push_back(reserved.lease.holder);
     std::sort(holders.begin(), holders.end());
     holders.erase(std::unique(holders.begin(), holders.end()), holders.end());
@@ -106,7 +106,7 @@ RecordWork& CasLoop::open(std::string_view resource) {
     auto work = std::make_unique<RecordWork>();
     work->resource = resource;
     work->serial = ++last_call_;
-    work->may_overlap = file_path(resource).has_value();
+    work->may_overlap = lease::file_path(resource).has_value();
     return *works_.emplace(std::string(resource), std::move(work)).first->second;
 }
 
@@ -136,8 +136,8 @@ void CasLoop::try_again(RecordWork& work) {
 
 void CasLoop::decide_on(RecordWork& work, const Moment& moment, const SeenNeighbours* seen) {
     const UnknownNeighbours unknown;
-    const Neighbours& neighbours = seen != nullptr ? static_cast<const Neighbours&>(*seen) : unknown;
-    const auto last_token = parts_.last_token ? parts_.last_token() : Token{0};
+    const lease::Neighbours& neighbours = seen != nullptr ? static_cast<const lease::Neighbours&>(*seen) : unknown;
+    const auto last_token = parts_.last_token ? parts_.last_token() : lease::Token{0};
     work.moment = moment;
     work.decision = decide({.resource = work.resource,
                             .base = work.base,
@@ -222,17 +222,17 @@ void CasLoop::conclude(RecordWork& work) {
 /// not block others meanwhile.
 void CasLoop::take_back(RecordWork& work, const Moment& moment) {
     lose(work);
-    const Record before = record_here(work.base, moment, rates_);
+    const lease::Record before = record_here(work.base, moment, rates_);
     work.base = work.result;
-    Record record = record_here(work.base, moment, rates_);
+    lease::Record record = record_here(work.base, moment, rates_);
     waiters_.lengthen(work.resource, record, moment.here);
     Decision decision;
     decision.window = window_of(work.base, moment.engine);
     decision.before = record;
     take_out(record, work.lost, moment, rates_);
-    for (const Token extended : work.decision.extended) {
-        const Lease* was = before.find(extended);
-        Lease* const lease = record.find(extended);
+    for (const lease::Token extended : work.decision.extended) {
+        const lease::Lease* was = before.find(extended);
+        lease::Lease* const lease = record.find(extended);
         if (was != nullptr && lease != nullptr) *lease = *was;
     }
     decision.after = std::move(record);
@@ -495,7 +495,7 @@ void CasLoop::on_answer(RecordWork& work, Result<Reading> reading) {
 }
 
 void CasLoop::read_neighbours(RecordWork& work, WorkPhase phase) {
-    parts_.engine.overlapping(work.resource, limits::obstacles + 1, answer_to<FoundRecords>(work, phase));
+    parts_.engine.overlapping(work.resource, lease::limits::obstacles + 1, answer_to<FoundRecords>(work, phase));
 }
 
 void CasLoop::on_answer(RecordWork& work, Result<FoundRecords> read) {
@@ -510,9 +510,9 @@ void CasLoop::on_answer(RecordWork& work, Result<FoundRecords> read) {
     }
     if (!after) return decide_on(work, moment, &*neighbours);
     neighbours->leave_out_waiters();
-    const Record result = record_here(work.result, moment, rates_);
-    const auto meets_another = [&](Token token) {
-        const Lease* lease = result.find(token);
+    const lease::Record result = record_here(work.result, moment, rates_);
+    const auto meets_another = [&](lease::Token token) {
+        const lease::Lease* lease = result.find(token);
         return lease != nullptr && in_the_way_of(*lease, *neighbours, now_);
     };
     const Decision& decision = work.decision;
@@ -537,10 +537,10 @@ void CasLoop::swap(RecordWork& work, WorkPhase phase) {
     known_.keep_answered(work.resource, work.decision.after);
     const bool empty = work.decision.after.empty();
     const WriteId becomes = ++parts_.last_write;
-    Record record = work.decision.after;
+    lease::Record record = work.decision.after;
     waiters_.shorten(record, work.moment.here);
     work.result = to_stored(std::move(record), work.moment, rates_, becomes);
-    const std::string bytes = empty ? std::string{} : encode_record(work.result.relative.record);
+    const std::string bytes = empty ? std::string{} : codec::record::encode_record(work.result.relative.record);
     const std::string notice = notice_of(work);
     const auto holders = holders_in(work.result.relative.record);
     Swap swap;
@@ -557,8 +557,8 @@ void CasLoop::swap(RecordWork& work, WorkPhase phase) {
     swap.notice = notice;
     const auto& waiters = work.decision.after.waiters;
     swap.notice_must_arrive =
-        work.decision.freed &&
-        std::any_of(waiters.begin(), waiters.end(), [&](const Waiter& waiter) { return !waiters_.is_ours(waiter); });
+        work.decision.freed && std::any_of(waiters.begin(), waiters.end(),
+                                           [&](const lease::Waiter& waiter) { return !waiters_.is_ours(waiter); });
     if (empty) work.result.write = 0;  // the record is deleted
     parts_.engine.swap(swap, answer_to<Swapped>(work, phase));
 }
@@ -570,15 +570,15 @@ std::string CasLoop::notice_of(const RecordWork& work) const {
     notice.write = work.result.write;
     notice.resource = work.resource;
     notice.freed = decision.freed;
-    const bool renewals = is_reserved(work.resource);
-    const auto add = [&](ChangeKind became, Lease lease) {
-        Record one;
+    const bool renewals = lease::is_reserved(work.resource);
+    const auto add = [&](ChangeKind became, lease::Lease lease) {
+        lease::Record one;
         one.leases.push_back(std::move(lease));
         notice.changes.push_back({became, std::move(to_relative(std::move(one), work.moment.here).record.leases[0])});
     };
     for (const Decision::Expired& expired : decision.expired)
         add(ChangeKind::expired, expired.lease);
-    for_each_change(decision.before, decision.after, [&](ChangeKind became, const Lease& lease) {
+    for_each_change(decision.before, decision.after, [&](ChangeKind became, const lease::Lease& lease) {
         if (became != ChangeKind::renewed || renewals) add(became, lease);
     });
     if (!notice.freed && notice.changes.empty()) return {};
@@ -598,4 +598,4 @@ void CasLoop::on_answer(RecordWork& work, Result<Swapped> swapped) {
     on_refused(work, std::move(*swapped), {now_, swapped->now});
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

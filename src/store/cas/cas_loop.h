@@ -14,7 +14,7 @@
 #include "store/cas/known_records.h"
 #include "store/cas/overlapping.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 
 /// How far the work on a record has come.
 enum class WorkPhase : std::uint8_t {
@@ -83,9 +83,9 @@ class CasLoop {
         std::uint64_t seed = 0;
         Duration give_up_after = 2s;
         std::size_t max_records = 200'000;
-        std::function<std::optional<Token>()> last_token;
+        std::function<std::optional<lease::Token>()> last_token;
         std::function<std::string()> why_no_token;  ///< may be empty
-        std::function<void(Token)> token_given;
+        std::function<void(lease::Token)> token_given;
         std::function<Instant()> clock;
         std::function<void(Duration ahead)> stepped;
         std::function<void(std::string_view resource)> vanished;  ///< may be empty
@@ -198,4 +198,4 @@ class CasLoop {
     std::shared_ptr<void> alive_ = std::make_shared<char>();
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

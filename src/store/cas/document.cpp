@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <memory>
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 namespace {
 
 constexpr int max_tries = 100;  // each time another front was faster
@@ -52,4 +52,4 @@ void Document::try_on(std::unique_ptr<Change> change, Reading found) {
         });
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

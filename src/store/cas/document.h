@@ -6,7 +6,7 @@
 
 #include "store/cas/engine.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 
 /// One document of an engine that several fronts change by compare-and-swap: read, change, swap, and retry if another
 /// front was faster. One change at a time.
@@ -36,4 +36,4 @@ class Document {
     Parts parts_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

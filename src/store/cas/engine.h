@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "base/time.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 
 /// Identifies one write among all fronts, all their starts and all histories of an engine. None is used twice, so a
 /// compare-and-swap never takes a write of another history for the one that was decided on
@@ -222,4 +222,4 @@ class Engine {
     virtual std::string status() const = 0;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

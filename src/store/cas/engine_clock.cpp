@@ -5,7 +5,7 @@
 
 #include "base/assert.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 namespace {
 
 /// Two clocks that are synchronised by NTP drift apart by less.
@@ -78,4 +78,4 @@ Instant EngineClockBounds::surely_past(EngineTime time) const {
     return by_bound + std::max(Duration::zero(), by_bound - at_) / (drift_per - 1) + 1us;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -3,7 +3,7 @@
 #include "base/time.h"
 #include "store/cas/engine.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 
 /// The bounds of the engine's clock less this machine's, each counted from its own start, at an instant.
 struct ClockOffset {
@@ -58,4 +58,4 @@ class EngineClockBounds {
     Duration stepped_{};  ///< ahead, by small steps, less what leases allow for meanwhile
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -5,7 +5,7 @@
 
 #include "store/cas/engine_watch.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 
 Place EngineMarker::seen() const {
     const Place& required = parts_.guard.required();
@@ -93,4 +93,4 @@ void EngineMarker::write(WriteId expected, WriteId becomes, Callback<Result<Swap
                        });
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

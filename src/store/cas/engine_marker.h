@@ -7,7 +7,7 @@
 #include "store/cas/front_memory.h"
 #include "store/cas/guarded_engine.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 
 /// One front's part in keeping the marker (docs/decisions/0013-engines-that-forget.md): it raises the counter, and
 /// makes another incarnation when the engine may have lost something, by which all other fronts notice it.
@@ -53,4 +53,4 @@ class EngineMarker {
     Place seen_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -9,7 +9,7 @@
 #include "store/cas/notice.h"
 #include "store/cas/waiter_poller.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 
 namespace {
 
@@ -38,10 +38,10 @@ auto answer_by(CasLoop& loop, Callback<Result<Value>> reply, Make make) {
 }
 
 /// The settled record; an empty one if the bytes cannot be decoded, so that one bad record does not fail a listing.
-Record record_in(const NamedValue& entry, const Moment& moment, const ClockRates& rates) {
+lease::Record record_in(const NamedValue& entry, const Moment& moment, const ClockRates& rates) {
     const auto kept = decode_stored(entry.value);
     if (!kept) return {};
-    Record record = record_here(*kept, moment, rates);
+    lease::Record record = record_here(*kept, moment, rates);
     settle(record, moment.here);
     return record;
 }
@@ -52,7 +52,7 @@ struct Wanted {
     std::string holder;
 
     bool matches(std::string_view resource) const {
-        const SplitName name = split_name(resource);
+        const lease::SplitName name = lease::split_name(resource);
         return (name_space.empty() || name.name_space == name_space) && name.resource.starts_with(prefix);
     }
 };
@@ -65,24 +65,24 @@ struct LeasesRead {
     std::string holder;
     Store::Which which;
     std::size_t most;
-    Callback<Result<std::vector<LeaseName>>> reply;
+    Callback<Result<std::vector<lease::LeaseName>>> reply;
     std::size_t records = 64;
 
     struct Found {
-        std::vector<LeaseName> names;
+        std::vector<lease::LeaseName> names;
         bool cut = false;
     };
     Found found_in(const FoundRecords& read, const Moment& moment) const {
         Found found{{}, read.cut};
-        const auto add = [&](const std::string& resource, const Lease& lease) {
+        const auto add = [&](const std::string& resource, const lease::Lease& lease) {
             if (lease.holder == holder && found.names.size() < most) found.names.push_back({resource, lease.token});
         };
         for (const NamedValue& entry : read.entries) {
-            const Record record = record_in(entry, moment, loop.rates());
-            for (const Lease& lease : record.leases)
+            const lease::Record record = record_in(entry, moment, loop.rates());
+            for (const lease::Lease& lease : record.leases)
                 add(entry.name, lease);
             if (which == Store::Which::active) continue;
-            for (const Reservation& reserved : record.reserved)
+            for (const lease::Reservation& reserved : record.reserved)
                 add(entry.name, reserved.lease);
         }
         return found;
@@ -96,9 +96,9 @@ void ask(std::shared_ptr<LeasesRead> read) {
     };
     Callback<Result<LeasesRead::Found>> found = [read](Result<LeasesRead::Found> seen) mutable {
         if (!seen) return read->reply(seen.error());
-        const bool enough = seen->names.size() == read->most || !seen->cut || read->records == limits::obstacles;
+        const bool enough = seen->names.size() == read->most || !seen->cut || read->records == lease::limits::obstacles;
         if (enough) return read->reply(std::move(seen->names));
-        read->records = std::min(8 * read->records, limits::obstacles);
+        read->records = std::min(8 * read->records, lease::limits::obstacles);
         ask(std::move(read));
     };
     asked.engine.of_holder(asked.holder, asked.records,
@@ -122,13 +122,13 @@ struct PageRead {
     int scans = 0;
 
     std::size_t records_to_ask_for() const {
-        const std::size_t each = records == 0 ? limits::page_bytes / first_records : bytes / records + 1;
+        const std::size_t each = records == 0 ? lease::limits::page_bytes / first_records : bytes / records + 1;
         const std::size_t fit =
-            std::max<std::size_t>((limits::page_bytes - std::min(bytes, limits::page_bytes)) / each, 1);
+            std::max<std::size_t>((lease::limits::page_bytes - std::min(bytes, lease::limits::page_bytes)) / each, 1);
         return std::min(limit - records, fit);
     }
     bool is_done() const {
-        return made.next.empty() || records >= limit || bytes >= limits::page_bytes || scans >= max_scans;
+        return made.next.empty() || records >= limit || bytes >= lease::limits::page_bytes || scans >= max_scans;
     }
 
     void add(const Page& page, const Moment& moment) {
@@ -136,8 +136,8 @@ struct PageRead {
             ++records;
             bytes += entry.name.size() + entry.value.bytes.size();
             if (!wanted.matches(entry.name)) continue;
-            Record record = record_in(entry, moment, loop.rates());
-            for (Lease& lease : record.leases)
+            lease::Record record = record_in(entry, moment, loop.rates());
+            for (lease::Lease& lease : record.leases)
                 if (wanted.holder.empty() || lease.holder == wanted.holder)
                     made.leases.push_back({entry.name, std::move(lease)});
         }
@@ -162,18 +162,19 @@ void ask(std::shared_ptr<PageRead> read) {
 }
 
 void read_leases_of(CasLoop& loop, Engine& engine, std::string_view holder, Store::Which which, std::size_t most,
-                    Callback<Result<std::vector<LeaseName>>> reply) {
+                    Callback<Result<std::vector<lease::LeaseName>>> reply) {
     if (!loop.unreachable().empty()) return reply(loop.unavailable(loop.unreachable()));
     auto asked =
         std::make_shared<LeasesRead>(LeasesRead{loop, engine, std::string(holder), which, most, std::move(reply)});
-    if (most > asked->records) asked->records = std::min(most, limits::obstacles);
+    if (most > asked->records) asked->records = std::min(most, lease::limits::obstacles);
     ask(std::move(asked));
 }
 
 void read_page(CasLoop& loop, Engine& engine, const ListQuery& query, Callback<Result<ListPage>> reply) {
     if (!loop.unreachable().empty()) return reply(loop.unavailable(loop.unreachable()));
     Wanted wanted{std::string(query.name_space), std::string(query.prefix), std::string(query.holder)};
-    const std::string prefix = wanted.name_space.empty() ? std::string{} : full_name(wanted.name_space, wanted.prefix);
+    const std::string prefix =
+        wanted.name_space.empty() ? std::string{} : lease::full_name(wanted.name_space, wanted.prefix);
     ask(std::make_shared<PageRead>(PageRead{loop, engine, std::move(wanted), prefix, query.limit, std::move(reply),
                                             ListPage{{}, std::string(query.after)}}));
 }
@@ -210,7 +211,7 @@ struct EngineStore::Impl {
         HOLDFAST_ASSERT(parts.front > 0 && parts.front < std::uint64_t{1} << 24);
     }
 
-    void tell(std::string_view resource, ChangeKind became, const Lease& lease) {
+    void tell(std::string_view resource, ChangeKind became, const lease::Lease& lease) {
         if (became == ChangeKind::expired)
             listener.on_expired(resource, lease, std::max(Duration::zero(), loop.now() - lease.expires_at));
         else
@@ -219,7 +220,7 @@ struct EngineStore::Impl {
 
     void on_written(const CasLoop::Written& written) {
         for_each_change(written.decision.before, written.decision.after,
-                        [&](ChangeKind became, const Lease& lease) { tell(written.resource, became, lease); });
+                        [&](ChangeKind became, const lease::Lease& lease) { tell(written.resource, became, lease); });
         if (!written.enqueued.empty()) poller.watch(written.resource, written.enqueued, loop.now());
         if (written.decision.freed) poller.read_now(written.resource, loop.now());
     }
@@ -229,12 +230,12 @@ struct EngineStore::Impl {
         if (!notice) return !bytes.empty() && bytes[0] == record_notice_mark;
         if (notice->write.start == start) return true;
         loop.heard_of(notice->resource, notice->write);
-        std::vector<Token> incomplete;
+        std::vector<lease::Token> incomplete;
         for (const RecordNotice::Change& change : notice->changes) {
-            Record one;
+            lease::Record one;
             one.leases.push_back(change.lease);
             const bool is_there = change.became == ChangeKind::granted || change.became == ChangeKind::renewed;
-            if (notice->cut && is_there && is_reserved(notice->resource))
+            if (notice->cut && is_there && lease::is_reserved(notice->resource))
                 incomplete.push_back(change.lease.token);
             else
                 tell(notice->resource, change.became, to_absolute({std::move(one)}, loop.now()).leases[0]);
@@ -245,7 +246,7 @@ struct EngineStore::Impl {
     }
 
     /// A notice had no room for all contents of these leases: reads them from the record.
-    void complete(const std::string& resource, std::vector<Token> tokens) {
+    void complete(const std::string& resource, std::vector<lease::Token> tokens) {
         const auto make = [this, resource, tokens = std::move(tokens), alive = loop.alive(),
                            sent = loop.now()](Result<Reading> reading) {
             if (alive.expired()) return;
@@ -253,9 +254,9 @@ struct EngineStore::Impl {
             if (!reading || !loop.take_time(sent, reading->now)) return loop.tell();
             const auto kept = decode_stored(reading->value);
             if (!kept) return;
-            const Record record = record_here(*kept, {now, reading->now}, loop.rates());
-            for (const Token token : tokens)
-                if (const Lease* lease = record.find(token)) tell(resource, ChangeKind::renewed, *lease);
+            const lease::Record record = record_here(*kept, {now, reading->now}, loop.rates());
+            for (const lease::Token token : tokens)
+                if (const lease::Lease* lease = record.find(token)) tell(resource, ChangeKind::renewed, *lease);
         };
         engine.fetch(Kind::record, resource, make);
     }
@@ -328,7 +329,7 @@ void EngineStore::update(std::string_view resource, Update& update) {
 }
 
 void EngineStore::leases_of(std::string_view holder, Which which, std::size_t most,
-                            Callback<Result<std::vector<LeaseName>>> reply) {
+                            Callback<Result<std::vector<lease::LeaseName>>> reply) {
     read_leases_of(impl_->loop, impl_->engine, holder, which, most, std::move(reply));
 }
 
@@ -383,4 +384,4 @@ const EngineStore::Counts& EngineStore::counts() const {
     return impl_->loop.counts();
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -9,7 +9,7 @@
 #include "store/cas/engine_clock.h"
 #include "store/store.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 
 /// Keeps records in an engine that many fronts share (docs/decisions/0010-engines.md). This is one front's access to
 /// them. No clock, no thread, no socket of its own: the caller passes the time.
@@ -43,9 +43,9 @@ class EngineStore final : public DrivenStore {
         std::size_t max_records = 200'000;  ///< limit of remembered records
         /// The last token that this front issued: a new lease gets one above it, and above its record's last (G3).
         /// Nullopt: none may be issued now, and an update that grants fails with `store_unavailable`.
-        std::function<std::optional<Token>()> last_token;
+        std::function<std::optional<lease::Token>()> last_token;
         std::function<std::string()> why_no_token = {};  ///< the reason if there is none, for people
-        std::function<void(Token)> on_token_given;
+        std::function<void(lease::Token)> on_token_given;
         /// The engine's clock stepped ahead of this one by more than it can drift: leases that it calls ended may be
         /// held for as long as they were granted for. All updates under way have failed already.
         std::function<void(Duration ahead)> on_clock_stepped;
@@ -68,7 +68,7 @@ class EngineStore final : public DrivenStore {
 
     void update(std::string_view resource, Update& update) override;
     void leases_of(std::string_view holder, Which which, std::size_t most,
-                   Callback<Result<std::vector<LeaseName>>> reply) override;
+                   Callback<Result<std::vector<lease::LeaseName>>> reply) override;
     void list(const ListQuery& query, Callback<Result<ListPage>> reply) override;
     /// The leases that were last granted or renewed by this front.
     std::size_t active_leases() const override;
@@ -98,4 +98,4 @@ class EngineStore final : public DrivenStore {
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 namespace {
 
 std::optional<Duration> ms_of(const std::optional<std::uint64_t>& ms) {
@@ -165,4 +165,4 @@ void EngineWatch::expect_ttl(Duration longest, Callback<Result<void>> done) {
         });
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -9,7 +9,7 @@
 #include "store/cas/document.h"
 #include "store/cas/front_memory.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 
 /// The reason why a front that knows nothing of an empty engine grants nothing.
 inline constexpr std::string_view store_is_empty =
@@ -76,4 +76,4 @@ class EngineWatch {
     bool knew_less_ = false;           ///< the document's writer knew of shorter leases only; until a doubt is declared
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 namespace {
 
 constexpr std::string_view first_line = "holdfast-front 1\n";
@@ -86,4 +86,4 @@ std::optional<FrontMemory> parse_front_memory(std::string_view text) {
     return memory;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -8,7 +8,7 @@
 #include "store/cas/engine_clock.h"
 #include "store/cas/guarded_engine.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 
 /// A front's memory of its engine from one start to the next, by which it notices an engine that lost data or went back
 /// while the front was down (docs/decisions/0013-engines-that-forget.md).
@@ -28,4 +28,4 @@ std::string format(const FrontMemory& memory);
 /// Nullopt if this is not a complete and unaltered text of format().
 std::optional<FrontMemory> parse_front_memory(std::string_view text);
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 namespace {
 
 constexpr std::string_view not_believed = "the engine may have lost what was in it";
@@ -162,4 +162,4 @@ void GuardedEngine::overdue(std::size_t most, Callback<Result<std::vector<std::s
     if (!refuses(reply)) parts_.engine.overdue(most, std::move(reply));
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

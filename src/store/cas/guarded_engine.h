@@ -5,7 +5,7 @@
 
 #include "store/cas/engine.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 
 /// Where an engine is in its history, as far as a front has seen it.
 struct Place {
@@ -76,4 +76,4 @@ class GuardedEngine final : public Engine {
     std::shared_ptr<void> alive_ = std::make_shared<char>();
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

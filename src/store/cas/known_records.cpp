@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 
 bool AnsweredLeases::any_vanished(const StoredRecord& shown, EngineTime now) const {
-    const Record& record = shown.relative.record;
+    const lease::Record& record = shown.relative.record;
     constexpr Duration margin = 1s;  // fronts of an engine without a clock differ by less about when a lease ends
     const bool has_traces =
-        now - known_at < limits::ended_kept - margin && record.ended.size() < limits::ended_per_record;
+        now - known_at < lease::limits::ended_kept - margin && record.ended.size() < lease::limits::ended_per_record;
     return has_traces && std::any_of(leases.begin(), leases.end(), [&](const One& one) {
                return one.ends - now > margin + one.ttl / 10 && record.find(one.token) == nullptr &&
                       record.find_ended(one.token) == nullptr && record.find_reserved(one.token) == nullptr;
@@ -66,21 +66,21 @@ void KnownRecords::drop_unless(std::string_view resource, WriteId write) {
     drop(resource);
 }
 
-void KnownRecords::note_answered(std::string_view resource, const std::vector<Token>& tokens) {
+void KnownRecords::note_answered(std::string_view resource, const std::vector<lease::Token>& tokens) {
     const auto found = records_.find(resource);
     if (found == records_.end() || !found->second.place.ours || tokens.empty()) return;
-    std::vector<Token>& answered = found->second.answered;
+    std::vector<lease::Token>& answered = found->second.answered;
     answered.insert(answered.end(), tokens.begin(), tokens.end());
     std::sort(answered.begin(), answered.end());
     answered.erase(std::unique(answered.begin(), answered.end()), answered.end());
-    const Record& record = found->second.record.relative.record;
-    std::erase_if(answered, [&](Token token) { return record.find(token) == nullptr; });
+    const lease::Record& record = found->second.record.relative.record;
+    std::erase_if(answered, [&](lease::Token token) { return record.find(token) == nullptr; });
 }
 
-void KnownRecords::keep_answered(std::string_view resource, const Record& becomes) {
+void KnownRecords::keep_answered(std::string_view resource, const lease::Record& becomes) {
     const auto found = records_.find(resource);
     if (found == records_.end()) return;
-    std::erase_if(found->second.answered, [&](Token token) { return becomes.find(token) == nullptr; });
+    std::erase_if(found->second.answered, [&](lease::Token token) { return becomes.find(token) == nullptr; });
 }
 
 AnsweredLeases KnownRecords::answered(std::string_view resource) const {
@@ -88,8 +88,8 @@ AnsweredLeases KnownRecords::answered(std::string_view resource) const {
     if (found == records_.end()) return {};
     const StoredRecord& record = found->second.record;
     AnsweredLeases answered{{}, record.written_at};
-    for (const Token token : found->second.answered)
-        if (const Lease* lease = record.relative.record.find(token))
+    for (const lease::Token token : found->second.answered)
+        if (const lease::Lease* lease = record.relative.record.find(token))
             answered.leases.push_back({token, lease->ttl, record.written_at + lease->expires_at.time_since_epoch()});
     return answered;
 }
@@ -126,4 +126,4 @@ void KnownRecords::leave(const std::string& resource, Known& known) {
     known.place = {};
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -6,12 +6,12 @@
 #include "base/hash.h"
 #include "store/cas/stored_record.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 
 /// Leases of a record that were granted or renewed through this front, so that their holders count on them.
 struct AnsweredLeases {
     struct One {
-        Token token = 0;
+        lease::Token token = 0;
         Duration ttl{};
         EngineTime ends;
     };
@@ -46,10 +46,10 @@ class KnownRecords {
     void drop_unless(std::string_view resource, WriteId write);
 
     /// These leases of a record that this front wrote last were answered.
-    void note_answered(std::string_view resource, const std::vector<Token>& tokens);
+    void note_answered(std::string_view resource, const std::vector<lease::Token>& tokens);
     /// This front is about to write this record. Leases that it removes itself, such as those of a rolled-back
     /// manifest, which leave no trace, are no longer counted on, even if the outcome of the write is unknown.
-    void keep_answered(std::string_view resource, const Record& becomes);
+    void keep_answered(std::string_view resource, const lease::Record& becomes);
     /// The answered leases in the remembered record; none if another front wrote it last.
     AnsweredLeases answered(std::string_view resource) const;
     /// The resources with answered leases, most recently written first.
@@ -66,7 +66,7 @@ class KnownRecords {
     struct Known {
         StoredRecord record;
         Place place;
-        std::vector<Token> answered;
+        std::vector<lease::Token> answered;
         std::list<const std::string*>::iterator used;
     };
     using Records = TextMap<Known>;
@@ -80,4 +80,4 @@ class KnownRecords {
     std::size_t leases_ = 0;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

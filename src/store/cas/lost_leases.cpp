@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 namespace {
 
 constexpr std::size_t max_resources = 10'000;
@@ -16,17 +16,19 @@ Duration moved_by(const ClockRates& rates) {
 
 }  // namespace
 
-std::vector<LostLease> lost_of(const Record& record, const std::vector<Token>& tokens, const Moment& moment) {
+std::vector<LostLease> lost_of(const lease::Record& record, const std::vector<lease::Token>& tokens,
+                               const Moment& moment) {
     std::vector<LostLease> lost;
-    for (const Token token : tokens)
-        if (const Lease* lease = record.find(token))
+    for (const lease::Token token : tokens)
+        if (const lease::Lease* lease = record.find(token))
             lost.push_back({token, lease->holder, lease->session, moment.to_engine(lease->acquired_at)});
     return lost;
 }
 
-bool take_out(Record& record, const std::vector<LostLease>& lost, const Moment& moment, const ClockRates& rates) {
+bool take_out(lease::Record& record, const std::vector<LostLease>& lost, const Moment& moment,
+              const ClockRates& rates) {
     const Duration tolerance = moved_by(rates);
-    return std::erase_if(record.leases, [&](const Lease& lease) {
+    return std::erase_if(record.leases, [&](const lease::Lease& lease) {
                return std::any_of(lost.begin(), lost.end(), [&](const LostLease& one) {
                    if (one.token != lease.token || one.holder != lease.holder || one.session != lease.session)
                        return false;
@@ -85,4 +87,4 @@ void LostLeases::set_due(const std::string& resource, Entry& entry, Instant at) 
     due_.emplace(at, resource);
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -8,22 +8,23 @@
 #include "base/hash.h"
 #include "store/cas/stored_record.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 
 /// A lease of a write that may or may not have taken effect. It was never reported to anyone.
 struct LostLease {
-    Token token = 0;
+    lease::Token token = 0;
     std::string holder;
     std::string session;
     EngineTime acquired_at;
 
     bool operator==(const LostLease&) const = default;
 };
-std::vector<LostLease> lost_of(const Record& record, const std::vector<Token>& tokens, const Moment& moment);
+std::vector<LostLease> lost_of(const lease::Record& record, const std::vector<lease::Token>& tokens,
+                               const Moment& moment);
 
 /// Removes them from the record. True if there were any. Another front may have given the same token to the same
 /// holder, but at another time.
-bool take_out(Record& record, const std::vector<LostLease>& lost, const Moment& moment, const ClockRates& rates);
+bool take_out(lease::Record& record, const std::vector<LostLease>& lost, const Moment& moment, const ClockRates& rates);
 
 /// The leases of writes that were given up. Each may turn up for a while, and is then to be removed.
 class LostLeases {
@@ -60,4 +61,4 @@ class LostLeases {
     std::set<std::pair<Instant, std::string>> due_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -5,7 +5,7 @@
 #include "codec/record/record_codec.h"
 #include "notice.pb.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 namespace {
 
 std::string encoded(const RecordNotice& notice) {
@@ -14,12 +14,12 @@ std::string encoded(const RecordNotice& notice) {
     out.set_resource(notice.resource);
     out.set_freed(notice.freed);
     out.set_cut(notice.cut);
-    Record leases;
+    lease::Record leases;
     for (const RecordNotice::Change& change : notice.changes) {
         leases.leases.push_back(change.lease);
         out.mutable_became()->push_back(static_cast<char>(change.became));
     }
-    if (!notice.changes.empty()) out.set_leases(encode_record(leases));
+    if (!notice.changes.empty()) out.set_leases(codec::record::encode_record(leases));
     return record_notice_mark + out.SerializeAsString();
 }
 
@@ -47,7 +47,7 @@ std::optional<RecordNotice> decode_notice(std::string_view bytes) {
     if (!in.ParseFromArray(bytes.data() + 1, static_cast<int>(bytes.size() - 1))) return std::nullopt;
     if (in.resource().empty() || in.write().size() != WriteId::size) return std::nullopt;
     RecordNotice notice{WriteId::from_bytes(in.write()), in.resource(), in.freed(), {}, in.cut()};
-    auto leases = decode_record(in.leases());
+    auto leases = codec::record::decode_record(in.leases());
     if (!leases || leases->leases.size() != in.became().size()) return std::nullopt;
     for (std::size_t i = 0; i < leases->leases.size(); ++i) {
         const auto became = static_cast<unsigned char>(in.became()[i]);
@@ -57,4 +57,4 @@ std::optional<RecordNotice> decode_notice(std::string_view bytes) {
     return notice;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -8,13 +8,13 @@
 #include "store/cas/changes.h"
 #include "store/cas/stored_record.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 
 /// A front's notice to the others of a record that it wrote.
 struct RecordNotice {
     struct Change {
         ChangeKind became;
-        Lease lease;
+        lease::Lease lease;
     };
     WriteId write = 0;
     std::string resource;
@@ -31,4 +31,4 @@ std::string encode_notice(RecordNotice notice, std::size_t max_bytes);
 /// Nullopt if it is not a record notice.
 std::optional<RecordNotice> decode_notice(std::string_view bytes);
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

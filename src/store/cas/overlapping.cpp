@@ -4,7 +4,7 @@
 
 #include "lease/conflicts.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 namespace {
 
 /// Adds entries that are missing, and replaces those that end earlier.
@@ -20,22 +20,22 @@ void merge(std::vector<Entry>& into, std::vector<Entry>& from, Same same, End en
     }
 }
 
-void merge(Record& into, Record from) {
+void merge(lease::Record& into, lease::Record from) {
     merge(
-        into.leases, from.leases, [](const Lease& a, const Lease& b) { return a.token == b.token; },
-        [](const Lease& lease) { return lease.expires_at; });
+        into.leases, from.leases, [](const lease::Lease& a, const lease::Lease& b) { return a.token == b.token; },
+        [](const lease::Lease& lease) { return lease.expires_at; });
     merge(
         into.reserved, from.reserved,
-        [](const Reservation& a, const Reservation& b) { return a.lease.token == b.lease.token; },
-        [](const Reservation& kept) { return kept.until; });
+        [](const lease::Reservation& a, const lease::Reservation& b) { return a.lease.token == b.lease.token; },
+        [](const lease::Reservation& kept) { return kept.until; });
     merge(
-        into.waiters, from.waiters, [](const Waiter& a, const Waiter& b) { return a.id == b.id; },
-        [](const Waiter& waiter) { return waiter.until; });
+        into.waiters, from.waiters, [](const lease::Waiter& a, const lease::Waiter& b) { return a.id == b.id; },
+        [](const lease::Waiter& waiter) { return waiter.until; });
 }
 
 }  // namespace
 
-void SeenNeighbours::add(std::string_view resource, Record record) {
+void SeenNeighbours::add(std::string_view resource, lease::Record record) {
     const auto found = records_.find(resource);
     if (found == records_.end())
         records_.emplace(std::string(resource), std::move(record));
@@ -43,7 +43,7 @@ void SeenNeighbours::add(std::string_view resource, Record record) {
         merge(found->second, std::move(record));
 }
 
-void SeenNeighbours::visit(Predicate, const Visit& visit) const {
+void SeenNeighbours::visit(lease::Predicate, const Visit& visit) const {
     for (const auto& [resource, record] : records_)
         if (!visit(resource, record)) return;
 }
@@ -53,15 +53,15 @@ void SeenNeighbours::leave_out_waiters() {
         record.waiters.clear();
 }
 
-bool in_the_way_of(const Lease& lease, const SeenNeighbours& neighbours, Instant now) {
-    Claim claim;
+bool in_the_way_of(const lease::Lease& lease, const SeenNeighbours& neighbours, Instant now) {
+    lease::Claim claim;
     claim.holder = lease.holder;
     claim.session = lease.session;
     claim.predicate = lease.predicate;
     claim.agent = lease.priority.has_value();
     claim.priority = lease.priority.value_or(0);
-    const ConflictReport standing = standing_of(Record{}, neighbours, claim, now);
+    const lease::ConflictReport standing = lease::standing_of(lease::Record{}, neighbours, claim, now);
     return !standing.free() || standing.too_many;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -6,12 +6,12 @@
 
 #include "lease/record.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 
 /// Neighbours that are not known yet: notes whether a rule asked for them.
-class UnknownNeighbours final : public Neighbours {
+class UnknownNeighbours final : public lease::Neighbours {
  public:
-    void visit(Predicate, const Visit&) const override { asked_ = true; }
+    void visit(lease::Predicate, const Visit&) const override { asked_ = true; }
     bool asked() const { return asked_; }
 
  private:
@@ -21,20 +21,20 @@ class UnknownNeighbours final : public Neighbours {
 /// The overlapping records as other nodes or the engine showed them, in the holder's measure of time. A record may be
 /// shown several times, and then all versions count: a lease that another has seen the end of is honoured until its own
 /// end at most.
-class SeenNeighbours final : public Neighbours {
+class SeenNeighbours final : public lease::Neighbours {
  public:
-    void add(std::string_view resource, Record record);
+    void add(std::string_view resource, lease::Record record);
 
-    void visit(Predicate predicate, const Visit& visit) const override;
+    void visit(lease::Predicate predicate, const Visit& visit) const override;
 
     /// Removes all waiters.
     void leave_out_waiters();
 
  private:
-    std::map<std::string, Record, std::less<>> records_;
+    std::map<std::string, lease::Record, std::less<>> records_;
 };
 
 /// True if an active lease or a reservation of another holder, in an overlapping record, conflicts with this lease.
-bool in_the_way_of(const Lease& lease, const SeenNeighbours& neighbours, Instant now);
+bool in_the_way_of(const lease::Lease& lease, const SeenNeighbours& neighbours, Instant now);
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 namespace {
 
 constexpr Duration at_a_time = 10s;
@@ -10,12 +10,12 @@ constexpr Duration extended_below = 6s;  ///< polled about once a second (waiter
 
 }  // namespace
 
-bool OwnWaiters::lengthen(std::string_view resource, Record& record, Instant now) const {
+bool OwnWaiters::lengthen(std::string_view resource, lease::Record& record, Instant now) const {
     if (record.waiters.empty()) return false;
     const auto found = by_resource_.find(resource);
     if (found == by_resource_.end()) return false;
     bool soon = false;
-    for (Waiter& waiter : record.waiters) {
+    for (lease::Waiter& waiter : record.waiters) {
         const Until* const known = find(found->second, waiter.id);
         if (known == nullptr || known->leaving || known->until <= waiter.until) continue;
         soon |= waiter.until - now < extended_below;
@@ -24,15 +24,15 @@ bool OwnWaiters::lengthen(std::string_view resource, Record& record, Instant now
     return soon;
 }
 
-void OwnWaiters::shorten(Record& record, Instant now) const {
-    for (Waiter& waiter : record.waiters)
+void OwnWaiters::shorten(lease::Record& record, Instant now) const {
+    for (lease::Waiter& waiter : record.waiters)
         if (is_ours(waiter)) waiter.until = std::min(waiter.until, now + at_a_time);
 }
 
-void OwnWaiters::note(std::string_view resource, const Record& record) {
+void OwnWaiters::note(std::string_view resource, const lease::Record& record) {
     const auto found = by_resource_.find(resource);
     List ours;
-    for (const Waiter& waiter : record.waiters) {
+    for (const lease::Waiter& waiter : record.waiters) {
         if (!is_ours(waiter)) continue;
         const Until* const known = found == by_resource_.end() ? nullptr : find(found->second, waiter.id);
         ours.push_back({waiter.id, waiter.until, known != nullptr && known->leaving});
@@ -49,15 +49,15 @@ void OwnWaiters::note(std::string_view resource, const Record& record) {
 void OwnWaiters::failed(std::string_view resource, Update& update, Instant now) {
     const auto found = by_resource_.find(resource);
     if (found == by_resource_.end()) return;
-    Record queue;
+    lease::Record queue;
     for (const Until& one : found->second) {
-        Waiter& waiter = queue.waiters.emplace_back();
+        lease::Waiter& waiter = queue.waiters.emplace_back();
         waiter.id = one.id;
         waiter.until = one.until;
     }
-    update.apply(queue, NoNeighbours{}, now);
+    update.apply(queue, lease::NoNeighbours{}, now);
     for (Until& one : found->second) {
-        const auto same = [&](const Waiter& waiter) { return waiter.id == one.id; };
+        const auto same = [&](const lease::Waiter& waiter) { return waiter.id == one.id; };
         one.leaving |= std::none_of(queue.waiters.begin(), queue.waiters.end(), same);
     }
 }
@@ -74,4 +74,4 @@ const OwnWaiters::Until* OwnWaiters::find(const List& list, std::uint64_t id) {
     return found == list.end() ? nullptr : &*found;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "store/store.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 
 /// The requests that wait through this front, with their real deadlines. In the engine each waits for a short time,
 /// which this front extends: the waiters of a dead front soon block no one (G6).
@@ -14,15 +14,15 @@ class OwnWaiters {
  public:
     OwnWaiters(std::uint64_t front, HashKey hash_key) : front_(front), by_resource_(make_text_map<List>(hash_key)) {}
 
-    bool is_ours(const Waiter& waiter) const { return waiter.id >> 40 == front_; }
+    bool is_ours(const lease::Waiter& waiter) const { return waiter.id >> 40 == front_; }
 
     /// Replaces the short stored deadlines of this server's waiters by their real ones. True if one of them should be
     /// extended soon.
-    bool lengthen(std::string_view resource, Record& record, Instant now) const;
+    bool lengthen(std::string_view resource, lease::Record& record, Instant now) const;
     /// Shortens the deadlines of this front's waiters for writing.
-    void shorten(Record& record, Instant now) const;
+    void shorten(lease::Record& record, Instant now) const;
     /// The record is in the engine, with these waiters; their deadlines here are the real ones.
-    void note(std::string_view resource, const Record& record);
+    void note(std::string_view resource, const lease::Record& record);
     /// The update has failed and may not be retried. The waiters that it would have removed from the queue are no
     /// longer extended, so they end soon.
     void failed(std::string_view resource, Update& update, Instant now);
@@ -42,4 +42,4 @@ class OwnWaiters {
     TextMap<List> by_resource_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -4,29 +4,29 @@
 
 #include "base/assert.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 namespace {
 
 /// Calls `change` with every instant of the record.
 template <class Change>
-void for_each_instant(Record& record, Change change) {
-    const auto of_lease = [&](Lease& lease) {
+void for_each_instant(lease::Record& record, Change change) {
+    const auto of_lease = [&](lease::Lease& lease) {
         change(lease.acquired_at);
         change(lease.expires_at);
         change(lease.held_since);
         if (lease.progress) change(lease.progress->since);
     };
-    for (Lease& lease : record.leases)
+    for (lease::Lease& lease : record.leases)
         of_lease(lease);
-    for (EndedLease& ended : record.ended)
+    for (lease::EndedLease& ended : record.ended)
         change(ended.at);
-    for (Waiter& waiter : record.waiters)
+    for (lease::Waiter& waiter : record.waiters)
         change(waiter.until);
-    for (Reservation& kept : record.reserved) {
+    for (lease::Reservation& kept : record.reserved) {
         of_lease(kept.lease);
         change(kept.until);
     }
-    for (PastHolding& past : record.past)
+    for (lease::PastHolding& past : record.past)
         change(past.until);
 }
 
@@ -39,15 +39,15 @@ Instant moved(Instant instant, Duration by) {
 
 }  // namespace
 
-RelativeRecord to_relative(Record record, Instant now) {
+RelativeRecord to_relative(lease::Record record, Instant now) {
     RelativeRecord relative{std::move(record)};
     relative.record.spare.clear();
     for_each_instant(relative.record, [&](Instant& instant) { instant = moved(instant, -now.time_since_epoch()); });
     return relative;
 }
 
-Record to_absolute(RelativeRecord relative, Instant now) {
-    Record record = std::move(relative.record);
+lease::Record to_absolute(RelativeRecord relative, Instant now) {
+    lease::Record record = std::move(relative.record);
     for_each_instant(record, [&](Instant& instant) { instant = moved(instant, now.time_since_epoch()); });
     return record;
 }
@@ -79,7 +79,7 @@ namespace {
 constexpr Duration far = 100 * 365 * 24h;
 
 template <class Scale>
-void scale_what_comes(Record& record, Instant now, Scale scale) {
+void scale_what_comes(lease::Record& record, Instant now, Scale scale) {
     for_each_instant(record, [&](Instant& instant) {
         if (instant <= now || instant - far > now) return;
         instant = now + scale(instant - now);
@@ -88,12 +88,12 @@ void scale_what_comes(Record& record, Instant now, Scale scale) {
 
 }  // namespace
 
-void ClockRates::to_kept(Record& record, Instant now) const {
+void ClockRates::to_kept(lease::Record& record, Instant now) const {
     scale_what_comes(record, now, [&](Duration left) { return kept(left); });
 }
 
-void ClockRates::to_usable(Record& record, Instant now) const {
+void ClockRates::to_usable(lease::Record& record, Instant now) const {
     scale_what_comes(record, now, [&](Duration left) { return usable(left); });
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -4,7 +4,7 @@
 
 #include "codec/record/record_codec.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 namespace {
 
 /// The bytes may hold any value: times saturate at the ends of time.
@@ -25,13 +25,13 @@ Duration between(EngineTime from, EngineTime to) {
 template <class Visit>
 void for_each_end(const StoredRecord& stored, Visit visit) {
     const auto at = [&](Instant instant) { return later(stored.written_at, instant.time_since_epoch()); };
-    for (const Lease& lease : stored.relative.record.leases) {
+    for (const lease::Lease& lease : stored.relative.record.leases) {
         visit(at(lease.expires_at));
-        if (lease.resumable) visit(later(at(lease.expires_at), limits::grace));
+        if (lease.resumable) visit(later(at(lease.expires_at), lease::limits::grace));
     }
-    for (const Reservation& reserved : stored.relative.record.reserved)
+    for (const lease::Reservation& reserved : stored.relative.record.reserved)
         visit(at(reserved.until));
-    for (const Waiter& waiter : stored.relative.record.waiters)
+    for (const lease::Waiter& waiter : stored.relative.record.waiters)
         visit(at(waiter.until));
 }
 
@@ -40,7 +40,7 @@ void for_each_end(const StoredRecord& stored, Visit visit) {
 std::optional<StoredRecord> decode_stored(const StoredValue& value) {
     StoredRecord record{value.write, value.written_at, {}};
     if (value.bytes.empty()) return record;
-    auto decoded = decode_record(value.bytes);
+    auto decoded = codec::record::decode_record(value.bytes);
     if (!decoded) return std::nullopt;
     record.relative.record = std::move(*decoded);
     return record;
@@ -56,15 +56,15 @@ EngineTime Moment::to_engine(Instant instant) const {
     return later(engine, instant - here);
 }
 
-Record record_here(const StoredRecord& stored, const Moment& moment, const ClockRates& rates) {
+lease::Record record_here(const StoredRecord& stored, const Moment& moment, const ClockRates& rates) {
     const Instant origin =
         moment.here - std::clamp<Duration>(between(stored.written_at, moment.engine), -24h * 365, 24h * 365);
-    Record record = to_absolute(stored.relative, origin);
+    lease::Record record = to_absolute(stored.relative, origin);
     if (rates.rho() > 0) rates.to_usable(record, moment.here);
     return record;
 }
 
-StoredRecord to_stored(Record record, const Moment& moment, const ClockRates& rates, WriteId write) {
+StoredRecord to_stored(lease::Record record, const Moment& moment, const ClockRates& rates, WriteId write) {
     if (rates.rho() > 0) rates.to_kept(record, moment.here);
     return {write, moment.engine, to_relative(std::move(record), moment.here)};
 }
@@ -83,12 +83,12 @@ Window window_of(const StoredRecord& stored, EngineTime decided_at) {
 EngineTime next_end(const StoredRecord& stored) {
     EngineTime next = EngineTime::max();
     const auto at = [&](Instant instant) { return later(stored.written_at, instant.time_since_epoch()); };
-    const Record& record = stored.relative.record;
-    for (const Lease& lease : record.leases)
+    const lease::Record& record = stored.relative.record;
+    for (const lease::Lease& lease : record.leases)
         next = std::min(next, at(lease.expires_at));
-    for (const Reservation& reserved : record.reserved)
+    for (const lease::Reservation& reserved : record.reserved)
         next = std::min(next, at(reserved.until));
-    for (const Waiter& waiter : record.waiters)
+    for (const lease::Waiter& waiter : record.waiters)
         next = std::min(next, at(waiter.until));
     return next;
 }
@@ -97,21 +97,21 @@ EngineTime nothing_left_from(const StoredRecord& stored) {
     EngineTime last = stored.written_at;
     const auto at = [&](Instant instant) { return later(stored.written_at, instant.time_since_epoch()); };
     for_each_end(stored, [&](EngineTime end) { last = std::max(last, end); });
-    const auto counts_until = [&](const Lease& lease, EngineTime end) {  // R6
+    const auto counts_until = [&](const lease::Lease& lease, EngineTime end) {  // R6
         if (!lease.metered) return;
-        last = std::max(last, later(end, std::min(between(at(lease.held_since), end), limits::quota_ceiling)));
+        last = std::max(last, later(end, std::min(between(at(lease.held_since), end), lease::limits::quota_ceiling)));
     };
-    for (const Lease& lease : stored.relative.record.leases) {
-        last = std::max(last, later(at(lease.expires_at), limits::ended_kept));
-        counts_until(lease, later(at(lease.expires_at), lease.resumable ? limits::grace : Duration::zero()));
+    for (const lease::Lease& lease : stored.relative.record.leases) {
+        last = std::max(last, later(at(lease.expires_at), lease::limits::ended_kept));
+        counts_until(lease, later(at(lease.expires_at), lease.resumable ? lease::limits::grace : Duration::zero()));
     }
-    for (const Reservation& reserved : stored.relative.record.reserved)
+    for (const lease::Reservation& reserved : stored.relative.record.reserved)
         counts_until(reserved.lease, at(reserved.until));
-    for (const PastHolding& past : stored.relative.record.past)
+    for (const lease::PastHolding& past : stored.relative.record.past)
         last = std::max(last, later(at(past.until), past.held));
-    for (const EndedLease& ended : stored.relative.record.ended)
-        last = std::max(last, later(at(ended.at), limits::ended_kept));
+    for (const lease::EndedLease& ended : stored.relative.record.ended)
+        last = std::max(last, later(at(ended.at), lease::limits::ended_kept));
     return last;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -7,7 +7,7 @@
 #include "store/cas/engine.h"
 #include "store/cas/relative_record.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 
 /// A record as an engine keeps it. Its instants are durations from when it was written, in the measure of its keeper.
 struct StoredRecord {
@@ -29,9 +29,9 @@ struct Moment {
 };
 
 /// The record in this machine's instants, in the measure of the holders.
-Record record_here(const StoredRecord& stored, const Moment& moment, const ClockRates& rates);
+lease::Record record_here(const StoredRecord& stored, const Moment& moment, const ClockRates& rates);
 /// The reverse, as if written at that moment.
-StoredRecord to_stored(Record record, const Moment& moment, const ClockRates& rates, WriteId write);
+StoredRecord to_stored(lease::Record record, const Moment& moment, const ClockRates& rates, WriteId write);
 
 /// The range of engine times for which a decision made on the record at that moment holds: before `from`, something
 /// taken as ended would not have ended; from `until` on, something taken as active has ended (T2). History entries give
@@ -47,4 +47,4 @@ EngineTime next_end(const StoredRecord& stored);
 /// The time from which nothing is left in the record, history included (R3).
 EngineTime nothing_left_from(const StoredRecord& stored);
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -6,15 +6,15 @@
 
 #include "base/text.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 namespace {
 
 constexpr Duration blocks_pause = 200ms;
 
 /// The lowest token at this time; 0 if the clock shows a time that no token can represent.
-Token floor_at(std::int64_t wall_ms) {
-    constexpr auto most = static_cast<std::int64_t>(token_limit / TokenBlocks::per_ms);
-    return wall_ms <= 0 || wall_ms >= most ? 0 : static_cast<Token>(wall_ms) * TokenBlocks::per_ms;
+lease::Token floor_at(std::int64_t wall_ms) {
+    constexpr auto most = static_cast<std::int64_t>(lease::token_limit / TokenBlocks::per_ms);
+    return wall_ms <= 0 || wall_ms >= most ? 0 : static_cast<lease::Token>(wall_ms) * TokenBlocks::per_ms;
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ Instant TokenBlocks::next_due() const {
     return asking_ ? Instant::max() : ask_at_;
 }
 
-std::optional<Token> TokenBlocks::last() const {
+std::optional<lease::Token> TokenBlocks::last() const {
     const bool usable = end_ != 0 && last_ < end_ && now_ < reserved_at_ + usable_for;
     if (!usable) return std::nullopt;
     return last_;
@@ -42,25 +42,25 @@ const std::optional<Error>& TokenBlocks::trouble() const {
     return last() ? none : failure_;
 }
 
-void TokenBlocks::given(Token token) {
+void TokenBlocks::given(lease::Token token) {
     if (token > end_) return;  // counted from its record's last one
     last_ = std::max(last_, token);
     if (end_ - last_ < (end_ - begin_) / 2) ask_at_ = std::min(ask_at_, now_);
 }
 
 /// Four to eight times what was used of the last one, so that the next is not half used before it is renewed.
-Token TokenBlocks::size_of_next() const {
+lease::Token TokenBlocks::size_of_next() const {
     return std::clamp(std::bit_ceil(4 * (last_ - begin_) + 1), min_size, max_size);
 }
 
 void TokenBlocks::reserve() {
     asking_ = true;
     const Instant asked_at = now_;
-    const Token size = size_of_next();
-    const auto first = std::make_shared<Token>(0);
+    const lease::Token size = size_of_next();
+    const auto first = std::make_shared<lease::Token>(0);
     document_.change(
         [this, first, size](const Reading& found) {
-            const Token highest = parse_number(found.value.bytes).value_or(0);
+            const lease::Token highest = parse_number(found.value.bytes).value_or(0);
             const std::int64_t clock = found.wall_ms != 0 ? found.wall_ms : parts_.wall_ms();
             *first = std::max(highest, floor_at(clock));
             return std::to_string(*first + size);
@@ -70,7 +70,7 @@ void TokenBlocks::reserve() {
             ask_at_ = now_ + (reserved ? renewed_after : blocks_pause);
             failure_.reset();
             if (!reserved) failure_ = reserved.error();
-            if (reserved && *first + size >= token_limit)
+            if (reserved && *first + size >= lease::token_limit)
                 failure_ = Error{"store_unavailable", "all tokens up to the highest are reserved"};
             if (failure_) return;
             reserved_at_ = asked_at;
@@ -79,4 +79,4 @@ void TokenBlocks::reserve() {
         });
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -6,7 +6,7 @@
 #include "lease/lease.h"
 #include "store/cas/document.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 
 /// The fencing tokens that this front may issue (G3): reserved in blocks, in one document for all fronts, about every
 /// half second.
@@ -21,9 +21,9 @@ namespace holdfast::core {
 /// it.
 class TokenBlocks {
  public:
-    static constexpr Token per_ms = 2048;
-    static constexpr Token min_size = 4 * per_ms;  ///< so that the first of many need not wait
-    static constexpr Token max_size = 128 * per_ms;
+    static constexpr lease::Token per_ms = 2048;
+    static constexpr lease::Token min_size = 4 * per_ms;  ///< so that the first of many need not wait
+    static constexpr lease::Token max_size = 128 * per_ms;
     /// Longer than a responsive engine may take for the next block.
     static constexpr Duration usable_for = 3s;
     static constexpr Duration renewed_after = 600ms;
@@ -40,26 +40,26 @@ class TokenBlocks {
     Instant next_due() const;
 
     /// The last token issued: the next must be above it. Nullopt if there is no usable block.
-    std::optional<Token> last() const;
-    void given(Token token);
+    std::optional<lease::Token> last() const;
+    void given(lease::Token token);
     /// Why there is no usable block: the engine's error for the last reservation. Nullopt if there is one, or if one is
     /// expected.
     const std::optional<Error>& trouble() const;
 
  private:
     void reserve();
-    Token size_of_next() const;
+    lease::Token size_of_next() const;
 
     Parts parts_;
     Document document_;
     Instant now_;
     Instant reserved_at_;  ///< when the current block was requested
-    Token begin_ = 0;
-    Token last_ = 0;
-    Token end_ = 0;  ///< the last token of the block; 0 if there is none
+    lease::Token begin_ = 0;
+    lease::Token last_ = 0;
+    lease::Token end_ = 0;  ///< the last token of the block; 0 if there is none
     Instant ask_at_;
     bool asking_ = false;
     std::optional<Error> failure_;  ///< of the last reservation
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

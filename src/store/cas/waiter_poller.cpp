@@ -6,7 +6,7 @@
 #include "lease/conflicts.h"
 #include "lease/resource.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 namespace {
 
 bool is_in(const std::vector<std::uint64_t>& ids, std::uint64_t id) {
@@ -15,7 +15,7 @@ bool is_in(const std::vector<std::uint64_t>& ids, std::uint64_t id) {
 
 /// Calls `visit` with the names of all trees that the file or tree may lie in, from the inside out.
 template <class Visit>
-void for_each_tree_around(const FilePath& file, Visit visit) {
+void for_each_tree_around(const lease::FilePath& file, Visit visit) {
     for (std::size_t end = file.path.rfind('/'); end != std::string_view::npos;
          end = end == 0 ? std::string_view::npos : file.path.rfind('/', end - 1))
         visit(std::string(file.scope) + std::string(file.path.substr(0, end)) + "/**");
@@ -30,7 +30,7 @@ class WaiterPoller::Recheck final : public Update {
     Recheck(WaiterPoller& turns, std::string resource, Instant now)
         : turns_(turns), resource_(std::move(resource)), now_(now) {}
 
-    Effect apply(Record& record, const Neighbours& neighbours, Instant now) override {
+    Effect apply(lease::Record& record, const lease::Neighbours& neighbours, Instant now) override {
         now_ = now;
         found_ = {};
         const auto ours = turns_.watched_.find(resource_);
@@ -38,8 +38,8 @@ class WaiterPoller::Recheck final : public Update {
         found_.looked_for = ours->second.waiters;
         settle(record, now);
         found_.next_change = next_change(record);
-        const auto due = due_waiters(record, neighbours, now);
-        for (const Waiter& waiter : record.waiters) {
+        const auto due = lease::due_waiters(record, neighbours, now);
+        for (const lease::Waiter& waiter : record.waiters) {
             if (!is_in(ours->second.waiters, waiter.id)) continue;
             found_.waiting.push_back(waiter.id);
             if (waiter.agent || is_in(due, waiter.id)) found_.turn.push_back(waiter.id);
@@ -73,7 +73,7 @@ void WaiterPoller::watch(std::string_view resource, const std::vector<std::uint6
     if (found == watched_.end()) {
         const auto added = watched_.try_emplace(std::string(resource)).first;
         added->second.waiters = waiters;
-        if (file_path(resource)) files_.insert(added->first);
+        if (lease::file_path(resource)) files_.insert(added->first);
         schedule(added, now, Instant::max());
         return;
     }
@@ -87,7 +87,7 @@ void WaiterPoller::read_now(std::string_view resource, Instant now) {
         if (found != watched_.end()) read_now(found, now);
     };
     look(resource);
-    const auto file = files_.empty() ? std::nullopt : file_path(resource);
+    const auto file = files_.empty() ? std::nullopt : lease::file_path(resource);
     if (!file) return;
     for_each_tree_around(*file, look);
     if (!file->tree) return;
@@ -144,4 +144,4 @@ void WaiterPoller::on_found(const std::string& resource, const Found& found, Ins
     schedule(ours, now, again ? now : parts_.at_changes ? found.next_change : Instant::max());
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "store/store.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 
 /// The requests that wait through this node, in records that other nodes write too. The notification of their turn may
 /// have been missed, so their records are also read about once a second.
@@ -64,4 +64,4 @@ class WaiterPoller {
     std::set<std::pair<Instant, std::string>> due_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -4,7 +4,7 @@
 
 #include "etcd.pb.h"
 
-namespace holdfast::etcd {
+namespace holdfast::store::etcd {
 
 Error unavailable(std::string_view why) {
     return {"store_unavailable", why.starts_with("etcd") ? std::string(why) : "etcd: " + std::string(why)};
@@ -22,15 +22,15 @@ Result<EtcdContext::ValueAt> EtcdContext::take_note(const KeyValue& pair, std::i
     Value value;
     const bool parsed = value.ParseFromString(pair.value());
     if (parsed && value.write().empty() && !value.content().empty())
-        return core::other_format(fmt::format("etcd, key '{}'", pair.key()));
-    if (!parsed || value.write().size() != core::WriteId::size || pair.mod_revision() <= 0)
+        return cas::other_format(fmt::format("etcd, key '{}'", pair.key()));
+    if (!parsed || value.write().size() != cas::WriteId::size || pair.mod_revision() <= 0)
         return unavailable(fmt::format("the value of the key '{}' was not written by Holdfast", pair.key()));
     ValueAt shown;
     shown.revision = pair.mod_revision();
     const bool there = !value.content().empty();
     SeenWrite write;
     write.revision = pair.mod_revision();
-    const core::WriteId id = core::WriteId::from_bytes(value.write());
+    const cas::WriteId id = cas::WriteId::from_bytes(value.write());
     if (there) write.write = id;
     if (contradicts(pair, write, at)) {
         link.lose_history("it has an older write than before, so it was restored to an earlier state");
@@ -62,4 +62,4 @@ void EtcdContext::leave_history() {
     own_writes.clear();
 }
 
-}  // namespace holdfast::etcd
+}  // namespace holdfast::store::etcd

@@ -11,7 +11,7 @@
 #include "store/etcd/lease_spans.h"
 #include "store/etcd/seen_writes.h"
 
-namespace holdfast::etcd {
+namespace holdfast::store::etcd {
 
 class KeyValue;
 class RangeResponse;
@@ -24,16 +24,16 @@ struct EtcdContext {
     LeaseSpans leases;
     std::string connection_key;  ///< of the current connection; empty: none yet
     /// The written_at times of the writes in flight.
-    std::map<core::WriteId, core::EngineTime> own_writes;
+    std::map<cas::WriteId, cas::EngineTime> own_writes;
 
     /// etcd provides no clock; this is the front's own (etcd_engine.h).
-    static core::EngineTime now() { return core::EngineTime(store_clock_now().time_since_epoch()); }
+    static cas::EngineTime now() { return cas::EngineTime(store_clock_now().time_since_epoch()); }
 
     /// Records what was just received about a key, from a reply of revision `at`, or from the watch, which may lag
     /// (`at` 0). `write` is 0 if nothing is there. Error: the value is foreign, or older than one known to have been
     /// there before that revision; then etcd is in another history.
     struct ValueAt {
-        core::StoredValue value;
+        cas::StoredValue value;
         std::int64_t revision = 0;  ///< what a write of the key must compare; 0: no key
     };
     Result<ValueAt> take_note(const KeyValue& pair, std::int64_t at);
@@ -59,4 +59,4 @@ Result<Response> understood(const GrpcAnswer& answer) {
     return response;
 }
 
-}  // namespace holdfast::etcd
+}  // namespace holdfast::store::etcd

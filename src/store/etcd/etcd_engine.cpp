@@ -10,14 +10,14 @@
 #include "store/etcd/etcd_swaps.h"
 #include "store/etcd/etcd_watching.h"
 
-namespace holdfast {
+namespace holdfast::store::etcd {
 
-using core::EngineListener;
-using core::FoundRecords;
-using core::Kind;
-using core::Page;
-using core::Reading;
-using core::Swapped;
+using cas::EngineListener;
+using cas::FoundRecords;
+using cas::Kind;
+using cas::Page;
+using cas::Reading;
+using cas::Swapped;
 
 namespace {
 
@@ -27,19 +27,19 @@ constexpr Duration overdue_spread = 1s;
 /// How long an etcd member works on a request before it gives up, if all members are healthy.
 constexpr Duration etcd_gives_up_after = 7s;
 
-class EtcdEngine final : public core::Engine {
+class EtcdEngine final : public cas::Engine {
  public:
     EtcdEngine(boost::asio::io_context& loop, EtcdEngineOptions options)
         : loop_(loop),
           options_(std::move(options)),
-          context_{etcd::EtcdKeys(options_.prefix),
+          context_{EtcdKeys(options_.prefix),
                    {loop,
                     options_,
                     {[this] { watching_.begin(); }, [this] { leave_history(); },
                      [this](const std::string& why) { on_lost(why); }}},
-                   etcd::SeenWrites({options_.max_records}),
-                   {clock_rate_error, [this](std::int64_t seconds,
-                                             etcd::LeaseSpans::Granted reply) { grant(seconds, std::move(reply)); }},
+                   SeenWrites({options_.max_records}),
+                   {clock_rate_error,
+                    [this](std::int64_t seconds, LeaseSpans::Granted reply) { grant(seconds, std::move(reply)); }},
                    {},
                    {}},
           reads_(context_),
@@ -50,11 +50,11 @@ class EtcdEngine final : public core::Engine {
     void fetch(Kind kind, std::string_view name, Callback<Result<Reading>> reply) override {
         if (admit(reply)) reads_.fetch(kind, name, std::move(reply));
     }
-    void swap(const core::Swap& swap, Callback<Result<Swapped>> reply) override {
+    void swap(const cas::Swap& swap, Callback<Result<Swapped>> reply) override {
         if (context_.seen.full() && swap.expected == 0)
-            return fail_later(reply, etcd::unavailable("there are more records than this front can keep the age of"));
+            return fail_later(reply, unavailable("there are more records than this front can keep the age of"));
         if (context_.own_writes.size() >= options_.max_calls)
-            return fail_later(reply, etcd::unavailable("too much is under way"));
+            return fail_later(reply, unavailable("too much is under way"));
         if (admit(reply)) swaps_.swap(swap, std::move(reply));
     }
     void overlapping(std::string_view resource, std::size_t most, Callback<Result<FoundRecords>> reply) override {
@@ -88,7 +88,7 @@ class EtcdEngine final : public core::Engine {
     template <class T>
     bool admit(Callback<Result<T>>& reply) {
         if (context_.link.is_ready()) return true;
-        fail_later(reply, etcd::unavailable(context_.link.last_failure()));
+        fail_later(reply, unavailable(context_.link.last_failure()));
         return false;
     }
     template <class T>
@@ -100,7 +100,7 @@ class EtcdEngine final : public core::Engine {
             if (*alive) what();
         });
     }
-    void grant(std::int64_t seconds, etcd::LeaseSpans::Granted reply);
+    void grant(std::int64_t seconds, LeaseSpans::Granted reply);
     void on_ready();
     /// Forgets everything, because etcd is in another history.
     void leave_history() {
@@ -120,43 +120,43 @@ class EtcdEngine final : public core::Engine {
     bool lost_ = false;  ///< the previous history; not reported yet
     /// Differs between fronts, so that they do not all write the same thing at the same time.
     Duration overdue_after_ = overdue_after + Duration(random_seed() % overdue_spread.count());
-    etcd::EtcdContext context_;
-    etcd::EtcdReads reads_;
-    etcd::EtcdSwaps swaps_;
-    etcd::EtcdWatching watching_;
+    EtcdContext context_;
+    EtcdReads reads_;
+    EtcdSwaps swaps_;
+    EtcdWatching watching_;
 };
 
 void EtcdEngine::overdue(std::size_t most, Callback<Result<std::vector<std::string>>> reply) {
     if (!admit(reply)) return;
     std::vector<std::string> names;
-    for (const std::string& key : context_.seen.due_before(etcd::EtcdContext::now() - overdue_after_, most))
+    for (const std::string& key : context_.seen.due_before(EtcdContext::now() - overdue_after_, most))
         if (const auto named = context_.keys.named(key)) names.emplace_back(named->name);
     later([reply = std::move(reply), names = std::move(names)]() mutable { reply(std::move(names)); });
 }
 
-void EtcdEngine::grant(std::int64_t seconds, etcd::LeaseSpans::Granted reply) {
+void EtcdEngine::grant(std::int64_t seconds, LeaseSpans::Granted reply) {
     etcd::LeaseGrantRequest request;
     request.set_ttl(seconds);
     context_.link.call(etcd::method::lease_grant, request,
-                       [seconds, reply = std::move(reply)](const etcd::GrpcAnswer& answer) mutable {
-                           const auto response = etcd::understood<etcd::LeaseGrantResponse>(answer);
+                       [seconds, reply = std::move(reply)](const GrpcAnswer& answer) mutable {
+                           const auto response = understood<etcd::LeaseGrantResponse>(answer);
                            if (!response) return reply(response.error());
-                           if (!response->error().empty()) return reply(etcd::unavailable(response->error()));
+                           if (!response->error().empty()) return reply(unavailable(response->error()));
                            if (response->id() == 0 || response->ttl() < seconds)
-                               return reply(etcd::unavailable("it grants shorter leases than it was asked for"));
+                               return reply(unavailable("it grants shorter leases than it was asked for"));
                            reply(response->id());
                        });
 }
 
 void EtcdEngine::on_ready() {
-    const core::EngineHello hello{"etcd-" + std::to_string(context_.link.cluster()),
-                                  static_cast<core::Position>(context_.link.revision()), std::exchange(lost_, false)};
+    const cas::EngineHello hello{"etcd-" + std::to_string(context_.link.cluster()),
+                                 static_cast<cas::Position>(context_.link.revision()), std::exchange(lost_, false)};
     if (listener_ != nullptr) listener_->on_reachable(hello);
 }
 
 void EtcdEngine::on_lost(const std::string& why) {
     watching_.stop();
-    if (listener_ != nullptr) listener_->on_unreachable(etcd::unavailable(why));
+    if (listener_ != nullptr) listener_->on_unreachable(unavailable(why));
 }
 
 std::string EtcdEngine::status() const {
@@ -177,8 +177,8 @@ std::string EtcdEngine::status() const {
 
 }  // namespace
 
-std::unique_ptr<core::Engine> make_etcd_engine(boost::asio::io_context& loop, EtcdEngineOptions options) {
+std::unique_ptr<cas::Engine> make_etcd_engine(boost::asio::io_context& loop, EtcdEngineOptions options) {
     return std::make_unique<EtcdEngine>(loop, std::move(options));
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::store::etcd

@@ -13,7 +13,7 @@ namespace boost::asio {
 class io_context;
 }
 
-namespace holdfast {
+namespace holdfast::store::etcd {
 
 struct EtcdEngineOptions {
     std::vector<std::string> members;  ///< HOST:PORT each, of one cluster; the first that works is used
@@ -62,6 +62,6 @@ Result<EtcdEngineOptions> parse_etcd_engine(std::string_view url);
 /// swap was done. A reply of another cluster, of a lower revision than was seen when the request was sent, or with an
 /// older write than was seen at an earlier revision ends the connection; all swaps in flight are then answered with
 /// `store_lost`. This front forgets what it knew of that history, and on_reachable() names the new one.
-std::unique_ptr<core::Engine> make_etcd_engine(boost::asio::io_context& loop, EtcdEngineOptions options);
+std::unique_ptr<cas::Engine> make_etcd_engine(boost::asio::io_context& loop, EtcdEngineOptions options);
 
-}  // namespace holdfast
+}  // namespace holdfast::store::etcd

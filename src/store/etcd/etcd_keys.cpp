@@ -3,13 +3,13 @@
 #include "base/text.h"
 #include "lease/resource.h"
 
-namespace holdfast::etcd {
+namespace holdfast::store::etcd {
 namespace {
 
 constexpr std::string_view records = "r/", documents = "d/", by_holder = "by-holder/";
 
-std::string_view folder(core::Kind kind) {
-    return kind == core::Kind::record ? records : documents;
+std::string_view folder(cas::Kind kind) {
+    return kind == cas::Kind::record ? records : documents;
 }
 
 /// The end of the range of keys with this prefix. REQUIRES: the last byte is not 0xff, which UTF-8 never contains.
@@ -25,7 +25,7 @@ KeyRange all_that_begin(std::string beginning) {
 
 }  // namespace
 
-std::string EtcdKeys::key(core::Kind kind, std::string_view name) const {
+std::string EtcdKeys::key(cas::Kind kind, std::string_view name) const {
     return prefix_ + std::string(folder(kind)) + std::string(name);
 }
 
@@ -36,12 +36,12 @@ std::string EtcdKeys::holder_key(std::string_view holder, std::string_view resou
 std::optional<EtcdKeys::Named> EtcdKeys::named(std::string_view key) const {
     if (!key.starts_with(prefix_)) return std::nullopt;
     key.remove_prefix(prefix_.size());
-    if (key.starts_with(records)) return Named{core::Kind::record, key.substr(records.size())};
-    if (key.starts_with(documents)) return Named{core::Kind::document, key.substr(documents.size())};
+    if (key.starts_with(records)) return Named{cas::Kind::record, key.substr(records.size())};
+    if (key.starts_with(documents)) return Named{cas::Kind::document, key.substr(documents.size())};
     return std::nullopt;
 }
 
-KeyRange EtcdKeys::beginning(core::Kind kind, std::string_view name) const {
+KeyRange EtcdKeys::beginning(cas::Kind kind, std::string_view name) const {
     return all_that_begin(key(kind, name));
 }
 
@@ -59,16 +59,16 @@ KeyRange EtcdKeys::kept() const {
 
 std::vector<KeyRange> EtcdKeys::overlapping(std::string_view resource) const {
     std::vector<KeyRange> ranges;
-    const auto file = core::file_path(resource);
+    const auto file = lease::file_path(resource);
     if (!file) return ranges;
     const std::string scope(file->scope);
     std::string_view above = file->path;
     for (std::size_t slash = above.rfind('/'); slash != std::string_view::npos; slash = above.rfind('/')) {
         above = above.substr(0, slash);
-        ranges.push_back({key(core::Kind::record, scope + std::string(above) + "/**"), {}});
+        ranges.push_back({key(cas::Kind::record, scope + std::string(above) + "/**"), {}});
     }
-    if (file->tree) ranges.push_back(beginning(core::Kind::record, scope + std::string(file->path) + "/"));
+    if (file->tree) ranges.push_back(beginning(cas::Kind::record, scope + std::string(file->path) + "/"));
     return ranges;
 }
 
-}  // namespace holdfast::etcd
+}  // namespace holdfast::store::etcd

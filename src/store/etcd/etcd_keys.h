@@ -7,7 +7,7 @@
 
 #include "store/cas/engine.h"
 
-namespace holdfast::etcd {
+namespace holdfast::store::etcd {
 
 /// Keys from `first` up to, but not including, `end`. With an empty `end`, only `first`.
 struct KeyRange {
@@ -21,19 +21,19 @@ class EtcdKeys {
  public:
     explicit EtcdKeys(std::string_view prefix) : prefix_(std::string(prefix) + "/") {}
 
-    std::string key(core::Kind kind, std::string_view name) const;
+    std::string key(cas::Kind kind, std::string_view name) const;
     std::string holder_key(std::string_view holder, std::string_view resource) const;
     std::string connection_key(std::string_view id) const { return prefix_ + "connection/" + std::string(id); }
 
     /// The inverse of key(); nothing for other keys.
     struct Named {
-        core::Kind kind;
+        cas::Kind kind;
         std::string_view name;
     };
     std::optional<Named> named(std::string_view key) const;
 
     /// All names of a kind with this prefix.
-    KeyRange beginning(core::Kind kind, std::string_view name) const;
+    KeyRange beginning(cas::Kind kind, std::string_view name) const;
     KeyRange of_holder(std::string_view holder) const;
     /// The resource of a key in of_holder(). REQUIRES: it is such a key.
     std::string_view resource_in(std::string_view holder_key, std::string_view holder) const;
@@ -47,4 +47,4 @@ class EtcdKeys {
     std::string prefix_;
 };
 
-}  // namespace holdfast::etcd
+}  // namespace holdfast::store::etcd

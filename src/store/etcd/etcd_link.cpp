@@ -7,7 +7,7 @@
 
 #include "etcd.pb.h"
 
-namespace holdfast::etcd {
+namespace holdfast::store::etcd {
 namespace {
 
 constexpr Duration pause_least = 50ms, max_pause = 1s;
@@ -266,4 +266,4 @@ void EtcdLink::refuse(Callback<GrpcAnswer> reply, GrpcStatus status) {
     boost::asio::post(loop_, std::move(answer));
 }
 
-}  // namespace holdfast::etcd
+}  // namespace holdfast::store::etcd

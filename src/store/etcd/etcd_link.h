@@ -16,7 +16,7 @@ namespace google::protobuf {
 class MessageLite;
 }
 
-namespace holdfast::etcd {
+namespace holdfast::store::etcd {
 
 class ResponseHeader;
 
@@ -124,4 +124,4 @@ class EtcdLink {
     bool history_lost_ = false;  ///< the history seen so far no longer exists
 };
 
-}  // namespace holdfast::etcd
+}  // namespace holdfast::store::etcd

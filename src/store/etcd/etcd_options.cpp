@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "store/etcd/etcd_engine.h"
 
-namespace holdfast {
+namespace holdfast::store::etcd {
 namespace {
 
 constexpr std::string_view default_port = "2379";
@@ -82,4 +82,4 @@ Result<EtcdEngineOptions> parse_etcd_engine(std::string_view url) {
     }
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::store::etcd

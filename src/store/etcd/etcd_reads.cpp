@@ -4,12 +4,12 @@
 
 #include "etcd.pb.h"
 
-namespace holdfast::etcd {
+namespace holdfast::store::etcd {
 
-using core::FoundRecords;
-using core::Kind;
-using core::Page;
-using core::Reading;
+using cas::FoundRecords;
+using cas::Kind;
+using cas::Page;
+using cas::Reading;
 
 namespace {
 
@@ -32,7 +32,7 @@ void EtcdReads::fetch(Kind kind, std::string_view name, Callback<Result<Reading>
         const std::int64_t revision = response->header().revision();
         auto shown = context_.take_note(key, *response, revision);
         if (!shown) return reply(shown.error());
-        reply(Reading{std::move(shown->value), EtcdContext::now(), 0, static_cast<core::Position>(revision)});
+        reply(Reading{std::move(shown->value), EtcdContext::now(), 0, static_cast<cas::Position>(revision)});
     };
     context_.link.call(method::range, request, std::move(on_answer));
 }
@@ -100,7 +100,7 @@ void EtcdReads::overlapping(std::string_view resource, std::size_t most, Callbac
     auto without_itself = [name = std::string(resource), most,
                            reply = std::move(reply)](Result<FoundRecords> read) mutable {
         if (read) {
-            std::erase_if(read->entries, [&](const core::NamedValue& entry) { return entry.name == name; });
+            std::erase_if(read->entries, [&](const cas::NamedValue& entry) { return entry.name == name; });
             if (read->entries.size() > most) {
                 read->entries.resize(most);
                 read->cut = true;
@@ -159,7 +159,7 @@ void EtcdReads::on_names(const std::shared_ptr<Holding>& holding, const GrpcAnsw
 }
 
 void EtcdReads::on_records(const std::shared_ptr<Holding>& holding, FoundRecords read) {
-    for (core::NamedValue& entry : read.entries)
+    for (cas::NamedValue& entry : read.entries)
         holding->read.entries.push_back(std::move(entry));
     if (holding->read.entries.size() <= holding->most && holding->more) return next_of_holder(holding);
     holding->read.now = read.now;
@@ -191,4 +191,4 @@ void EtcdReads::scan(Kind kind, std::string_view prefix, std::string_view after,
     context_.link.call(method::range, request, std::move(on_answer));
 }
 
-}  // namespace holdfast::etcd
+}  // namespace holdfast::store::etcd

@@ -4,7 +4,7 @@
 
 #include "store/etcd/etcd_context.h"
 
-namespace holdfast::etcd {
+namespace holdfast::store::etcd {
 
 class RequestOp;
 class TxnResponse;
@@ -14,11 +14,11 @@ class EtcdReads {
  public:
     explicit EtcdReads(EtcdContext& context) : context_(context) {}
 
-    void fetch(core::Kind kind, std::string_view name, Callback<Result<core::Reading>> reply);
-    void overlapping(std::string_view resource, std::size_t most, Callback<Result<core::FoundRecords>> reply);
-    void of_holder(std::string_view holder, std::size_t most, Callback<Result<core::FoundRecords>> reply);
-    void scan(core::Kind kind, std::string_view prefix, std::string_view after, std::size_t most,
-              Callback<Result<core::Page>> reply);
+    void fetch(cas::Kind kind, std::string_view name, Callback<Result<cas::Reading>> reply);
+    void overlapping(std::string_view resource, std::size_t most, Callback<Result<cas::FoundRecords>> reply);
+    void of_holder(std::string_view holder, std::size_t most, Callback<Result<cas::FoundRecords>> reply);
+    void scan(cas::Kind kind, std::string_view prefix, std::string_view after, std::size_t most,
+              Callback<Result<cas::Page>> reply);
 
  private:
     struct Gathering;
@@ -26,14 +26,14 @@ class EtcdReads {
     struct Holding;
 
     /// Reads all these ranges, in as few transactions as etcd allows.
-    void gather(const std::vector<KeyRange>& ranges, std::size_t most, Callback<Result<core::FoundRecords>> reply);
+    void gather(const std::vector<KeyRange>& ranges, std::size_t most, Callback<Result<cas::FoundRecords>> reply);
     void on_part(const Gathered& gathered, const GrpcAnswer& answer);
-    Result<void> add(core::FoundRecords& read, const KeyValue& pair, std::int64_t at);
+    Result<void> add(cas::FoundRecords& read, const KeyValue& pair, std::int64_t at);
     void next_of_holder(std::shared_ptr<Holding> holding);
     void on_names(const std::shared_ptr<Holding>& holding, const GrpcAnswer& answer);
-    void on_records(const std::shared_ptr<Holding>& holding, core::FoundRecords read);
+    void on_records(const std::shared_ptr<Holding>& holding, cas::FoundRecords read);
 
     EtcdContext& context_;
 };
 
-}  // namespace holdfast::etcd
+}  // namespace holdfast::store::etcd

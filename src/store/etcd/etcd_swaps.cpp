@@ -5,10 +5,10 @@
 
 #include "etcd.pb.h"
 
-namespace holdfast::etcd {
+namespace holdfast::store::etcd {
 
-using core::EngineTime;
-using core::Swapped;
+using cas::EngineTime;
+using cas::Swapped;
 
 namespace {
 
@@ -26,7 +26,7 @@ bool contains(const std::vector<std::string>& all, const std::string& one) {
 }
 
 /// The beginning of a value of this write.
-std::string beginning_of(core::WriteId write) {
+std::string beginning_of(cas::WriteId write) {
     Value value;
     value.set_write(write.bytes());
     return value.SerializeAsString();
@@ -50,15 +50,15 @@ void compare_value(TxnRequest& request, const std::string& key, const std::strin
 }
 
 Error lost(const std::string& why = "etcd: its marker is gone, or is not the one that was there") {
-    return {std::string(core::store_lost), why};
+    return {std::string(cas::store_lost), why};
 }
 
 }  // namespace
 
 struct EtcdSwaps::Attempt {
     std::string key, name;
-    core::WriteId expected, becomes, marker;
-    core::Position position = 0;
+    cas::WriteId expected, becomes, marker;
+    cas::Position position = 0;
     std::int64_t marker_revision = 0;  ///< the minimum mod revision of the marker
     EngineTime from, until, written_at, keep_until, due;
     std::string value;  ///< empty: delete the key
@@ -74,7 +74,7 @@ struct EtcdSwaps::Attempt {
     EngineTime indexed_until = EngineTime::min();
 };
 
-void EtcdSwaps::swap(const core::Swap& swap, Callback<Result<Swapped>> reply) {
+void EtcdSwaps::swap(const cas::Swap& swap, Callback<Result<Swapped>> reply) {
     auto attempt = std::make_shared<Attempt>();
     attempt->key = context_.keys.key(swap.kind, swap.name);
     attempt->name = swap.name;
@@ -87,9 +87,9 @@ void EtcdSwaps::swap(const core::Swap& swap, Callback<Result<Swapped>> reply) {
     attempt->written_at = swap.written_at;
     attempt->there = !swap.bytes.empty();
     attempt->due = attempt->there ? swap.due : EngineTime::max();
-    attempt->keep_until = attempt->there && swap.kind == core::Kind::document ? EngineTime::max() : swap.keep_until;
+    attempt->keep_until = attempt->there && swap.kind == cas::Kind::document ? EngineTime::max() : swap.keep_until;
     if (!attempt->there) attempt->keep_until = EtcdContext::now() + notice_lasts;
-    if (attempt->there && swap.kind == core::Kind::record)
+    if (attempt->there && swap.kind == cas::Kind::record)
         attempt->holders.assign(swap.holders.begin(), swap.holders.end());
     attempt->reply = std::move(reply);
     attempt->give_up_at = EtcdContext::now() + answer_within_;
@@ -123,7 +123,7 @@ void EtcdSwaps::step(const Attempting& attempt) {
 }
 
 void EtcdSwaps::look(const Attempting& attempt) {
-    if (attempt->marker == core::WriteId{}) {
+    if (attempt->marker == cas::WriteId{}) {
         RangeRequest request;
         request.set_key(attempt->key);
         return context_.link.call(method::range, request, [this, attempt](const GrpcAnswer& answer) {
@@ -162,7 +162,7 @@ void EtcdSwaps::on_found(const Attempting& attempt, EtcdContext::ValueAt shown, 
     }
     Swapped swapped;
     swapped.now = now;
-    swapped.position = static_cast<core::Position>(revision);
+    swapped.position = static_cast<cas::Position>(revision);
     swapped.found.write = shown.value.write;
     if (!as_expected) swapped.found = std::move(shown.value);
     finish(attempt, std::move(swapped));
@@ -227,9 +227,9 @@ TxnRequest EtcdSwaps::transaction(Attempt& attempt) const {
     unchanged.set_key(attempt.key);
     unchanged.set_mod_revision(*attempt.revision);
     // A revision does not identify a write if the history changed: etcd was restored.
-    if (const std::string begins = beginning_of(attempt.expected); attempt.expected != core::WriteId{})
+    if (const std::string begins = beginning_of(attempt.expected); attempt.expected != cas::WriteId{})
         compare_value(request, attempt.key, begins, end_of_all(begins));
-    if (attempt.marker != core::WriteId{}) compare_marker(request, attempt);
+    if (attempt.marker != cas::WriteId{}) compare_marker(request, attempt);
     Compare& connected = *request.add_compare();
     connected.set_result(Compare::GREATER);
     connected.set_target(Compare::CREATE);
@@ -252,7 +252,7 @@ TxnRequest EtcdSwaps::transaction(Attempt& attempt) const {
         request.add_success()->mutable_request_delete_range()->set_key(key);
     request.add_failure()->mutable_request_range()->set_key(attempt.key);
     request.add_failure()->mutable_request_range()->set_key(context_.connection_key);
-    if (attempt.marker != core::WriteId{}) request.add_failure()->mutable_request_range()->set_key(marker_key());
+    if (attempt.marker != cas::WriteId{}) request.add_failure()->mutable_request_range()->set_key(marker_key());
     return request;
 }
 
@@ -298,12 +298,12 @@ void EtcdSwaps::on_done(const Attempting& attempt, const TxnResponse& response) 
     Swapped swapped;
     swapped.done = true;
     swapped.now = now;
-    swapped.position = static_cast<core::Position>(revision);
+    swapped.position = static_cast<cas::Position>(revision);
     finish(attempt, std::move(swapped));
 }
 
 void EtcdSwaps::on_refused(const Attempting& attempt, const TxnResponse& response) {
-    const int asked = attempt->marker == core::WriteId{} ? 2 : 3;
+    const int asked = attempt->marker == cas::WriteId{} ? 2 : 3;
     if (response.responses_size() != asked || !response.responses(0).has_response_range() ||
         !response.responses(1).has_response_range())
         return finish(attempt, unavailable("malformed reply to a transaction"));
@@ -319,7 +319,7 @@ void EtcdSwaps::on_refused(const Attempting& attempt, const TxnResponse& respons
 }
 
 std::string EtcdSwaps::marker_key() const {
-    return context_.keys.key(core::Kind::record, core::marker_name);
+    return context_.keys.key(cas::Kind::record, cas::marker_name);
 }
 
 /// Requires this marker, or a later one. In a history that went back, fronts may have raised the counter to the same
@@ -339,19 +339,19 @@ void EtcdSwaps::compare_marker(TxnRequest& request, Attempt& attempt) const {
 
 /// Checked afterwards, since etcd cannot compare this before it writes.
 Result<void> EtcdSwaps::check_position(const Attempt& attempt, std::int64_t revision) {
-    if (static_cast<core::Position>(revision) >= attempt.position) return {};
+    if (static_cast<cas::Position>(revision) >= attempt.position) return {};
     return lost(fmt::format("etcd: its revision is {}, but was {}, so it was restored to an earlier state", revision,
                             attempt.position));
 }
 
 /// The last range of a reply shows the marker, if the attempt requires one.
 Result<void> EtcdSwaps::check_marker(const Attempt& attempt, const TxnResponse& response) {
-    if (attempt.marker == core::WriteId{}) return {};
+    if (attempt.marker == cas::WriteId{}) return {};
     const ResponseOp& last = response.responses(response.responses_size() - 1);
     if (!last.has_response_range()) return unavailable("malformed reply to a transaction");
     const auto shown = context_.take_note(marker_key(), last.response_range(), response.header().revision());
     if (!shown) return shown.error();
-    const bool stands = core::stands(shown->value.write, attempt.marker) && shown->revision >= attempt.marker_revision;
+    const bool stands = cas::stands(shown->value.write, attempt.marker) && shown->revision >= attempt.marker_revision;
     if (!stands) return lost();
     return {};
 }
@@ -362,4 +362,4 @@ void EtcdSwaps::finish(const Attempting& attempt, Result<Swapped> result) {
     attempt->reply(std::move(result));
 }
 
-}  // namespace holdfast::etcd
+}  // namespace holdfast::store::etcd

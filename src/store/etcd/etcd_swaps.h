@@ -4,7 +4,7 @@
 
 #include "store/etcd/etcd_context.h"
 
-namespace holdfast::etcd {
+namespace holdfast::store::etcd {
 
 class RequestOp;
 class TxnRequest;
@@ -15,7 +15,7 @@ class EtcdSwaps {
  public:
     EtcdSwaps(EtcdContext& context, Duration answer_within) : context_(context), answer_within_(answer_within) {}
 
-    void swap(const core::Swap& swap, Callback<Result<core::Swapped>> reply);
+    void swap(const cas::Swap& swap, Callback<Result<cas::Swapped>> reply);
 
  private:
     struct Attempt;
@@ -37,10 +37,10 @@ class EtcdSwaps {
     void compare_marker(TxnRequest& request, Attempt& attempt) const;
     static Result<void> check_position(const Attempt& attempt, std::int64_t revision);
     Result<void> check_marker(const Attempt& attempt, const TxnResponse& response);
-    void finish(const Attempting& attempt, Result<core::Swapped> result);
+    void finish(const Attempting& attempt, Result<cas::Swapped> result);
 
     EtcdContext& context_;
     Duration answer_within_;
 };
 
-}  // namespace holdfast::etcd
+}  // namespace holdfast::store::etcd

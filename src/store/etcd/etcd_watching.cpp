@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "etcd.pb.h"
 
-namespace holdfast::etcd {
+namespace holdfast::store::etcd {
 namespace {
 
 constexpr Duration look_every = 1s;
@@ -95,7 +95,7 @@ void EtcdWatching::review() {
 }
 
 void EtcdWatching::next_page() {
-    const KeyRange all = context_.keys.beginning(core::Kind::record, {});
+    const KeyRange all = context_.keys.beginning(cas::Kind::record, {});
     RangeRequest request;
     request.set_key(page_after_.empty() ? all.first : page_after_ + '\0');
     request.set_range_end(all.end);
@@ -236,4 +236,4 @@ void EtcdWatching::keep_key() {
         });
 }
 
-}  // namespace holdfast::etcd
+}  // namespace holdfast::store::etcd

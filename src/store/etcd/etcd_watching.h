@@ -6,7 +6,7 @@
 
 #include "store/etcd/etcd_context.h"
 
-namespace holdfast::etcd {
+namespace holdfast::store::etcd {
 
 class WatchResponse;
 
@@ -62,4 +62,4 @@ class EtcdWatching {
     int probes_ = 0;
 };
 
-}  // namespace holdfast::etcd
+}  // namespace holdfast::store::etcd

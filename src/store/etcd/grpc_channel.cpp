@@ -10,7 +10,7 @@
 #include <deque>
 #include <unordered_map>
 
-namespace holdfast::etcd {
+namespace holdfast::store::etcd {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
@@ -280,4 +280,4 @@ void GrpcChannel::close(const std::string& why) {
     impl->answer_all(why);
 }
 
-}  // namespace holdfast::etcd
+}  // namespace holdfast::store::etcd

@@ -15,7 +15,7 @@ namespace boost::asio {
 class io_context;
 }
 
-namespace holdfast::etcd {
+namespace holdfast::store::etcd {
 
 struct GrpcAnswer {
     GrpcStatus status;
@@ -64,4 +64,4 @@ class GrpcChannel {
     std::shared_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast::etcd
+}  // namespace holdfast::store::etcd

@@ -8,7 +8,7 @@
 #include "base/assert.h"
 #include "base/text.h"
 
-namespace holdfast::etcd {
+namespace holdfast::store::etcd {
 namespace {
 
 constexpr std::size_t prefix_bytes = 5;  // a compression flag and a length
@@ -278,4 +278,4 @@ const std::optional<std::string>& GrpcSession::broken() const {
     return impl_->broken;
 }
 
-}  // namespace holdfast::etcd
+}  // namespace holdfast::store::etcd

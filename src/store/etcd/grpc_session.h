@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace holdfast::etcd {
+namespace holdfast::store::etcd {
 
 /// How a call ended: a gRPC status code and a message.
 struct GrpcStatus {
@@ -78,4 +78,4 @@ class GrpcSession {
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast::etcd
+}  // namespace holdfast::store::etcd

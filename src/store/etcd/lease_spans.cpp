@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-namespace holdfast::etcd {
+namespace holdfast::store::etcd {
 
-using core::EngineTime;
+using cas::EngineTime;
 
 namespace {
 
@@ -63,4 +63,4 @@ void LeaseSpans::forget_all() {
     std::erase_if(spans_, [](const auto& one) { return one.second.waiting.empty(); });
 }
 
-}  // namespace holdfast::etcd
+}  // namespace holdfast::store::etcd

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "store/cas/engine.h"
 
-namespace holdfast::etcd {
+namespace holdfast::store::etcd {
 
 /// An etcd lease.
 using LeaseNumber = std::int64_t;
@@ -31,7 +31,7 @@ class LeaseSpans {
     LeaseSpans(double rho, Grant grant) : rho_(rho), grant_(std::move(grant)) {}
 
     /// Returns a lease that lasts until then or somewhat longer. Calls back at once if there is one.
-    void lasting_until(core::EngineTime until, core::EngineTime now, Granted reply);
+    void lasting_until(cas::EngineTime until, cas::EngineTime now, Granted reply);
     /// etcd no longer has this lease.
     void forget(LeaseNumber lease);
     /// etcd has none of the leases granted so far.
@@ -44,14 +44,14 @@ class LeaseSpans {
         Duration length;
         std::int64_t number;
         auto operator<=>(const Name&) const = default;
-        core::EngineTime end() const { return core::EngineTime(length * number); }
+        cas::EngineTime end() const { return cas::EngineTime(length * number); }
     };
     struct Span {
         LeaseNumber lease = 0;  ///< 0: requested
         std::vector<Granted> waiting;
     };
-    static Name name_of(core::EngineTime until, core::EngineTime now);
-    Span& get(Name name, core::EngineTime now);
+    static Name name_of(cas::EngineTime until, cas::EngineTime now);
+    Span& get(Name name, cas::EngineTime now);
     void granted(Name name, Result<LeaseNumber> lease);
 
     double rho_;
@@ -59,4 +59,4 @@ class LeaseSpans {
     std::map<Name, Span> spans_;
 };
 
-}  // namespace holdfast::etcd
+}  // namespace holdfast::store::etcd

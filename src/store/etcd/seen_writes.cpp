@@ -1,8 +1,8 @@
 #include "store/etcd/seen_writes.h"
 
-namespace holdfast::etcd {
+namespace holdfast::store::etcd {
 
-using core::EngineTime;
+using cas::EngineTime;
 
 const SeenWrite* SeenWrites::find(std::string_view key) const {
     const auto found = keys_.find(key);
@@ -77,4 +77,4 @@ void SeenWrites::remove(Keys::iterator at) {
     keys_.erase(at);
 }
 
-}  // namespace holdfast::etcd
+}  // namespace holdfast::store::etcd

@@ -9,18 +9,18 @@
 
 #include "store/cas/engine.h"
 
-namespace holdfast::etcd {
+namespace holdfast::store::etcd {
 
 /// One write as known to this front.
 struct SeenWrite {
     std::int64_t revision = 0;  ///< etcd's revision of that write or deletion
     bool there = true;          ///< the key exists
-    core::WriteId write = 0;    ///< 0: the key exists only for its notice, or not at all
-    core::EngineTime since;     ///< when this front first saw it; its times count from then
-    core::EngineTime due = core::EngineTime::max();
+    cas::WriteId write = 0;     ///< 0: the key exists only for its notice, or not at all
+    cas::EngineTime since;      ///< when this front first saw it; its times count from then
+    cas::EngineTime due = cas::EngineTime::max();
     std::vector<std::string> holders;
     /// Until when its holders' index keys will exist; in the past if another front wrote them.
-    core::EngineTime indexed_until = core::EngineTime::min();
+    cas::EngineTime indexed_until = cas::EngineTime::min();
 };
 
 /// The last write of each key that this front has seen. Fed by replies and by the watch, in any order: the higher
@@ -38,12 +38,12 @@ class SeenWrites {
 
     /// Returns when the write was first seen. `seen.since` is used only if that revision was not known, or always with
     /// `own`. Nothing is remembered when the table is full.
-    core::EngineTime tell(std::string_view key, SeenWrite seen, bool own = false);
+    cas::EngineTime tell(std::string_view key, SeenWrite seen, bool own = false);
     /// The key does not exist at this revision.
-    void tell_absent(std::string_view key, std::int64_t revision, core::EngineTime now);
+    void tell_absent(std::string_view key, std::int64_t revision, cas::EngineTime now);
 
     /// Keys that are due before `moment`, earliest first.
-    std::vector<std::string> due_before(core::EngineTime moment, std::size_t most) const;
+    std::vector<std::string> due_before(cas::EngineTime moment, std::size_t most) const;
 
     /// Starts a full review: keys not reported again before end_review() are gone. Known ages are kept.
     void begin_review() { ++review_; }
@@ -67,13 +67,13 @@ class SeenWrites {
 
     void put(Keys::iterator at, SeenWrite seen);
     void remove(Keys::iterator at);
-    void forget_deletions(core::EngineTime now);
+    void forget_deletions(cas::EngineTime now);
 
     Limits limits_;
     Keys keys_;
-    std::set<std::pair<core::EngineTime, const std::string*>> due_;
-    std::deque<std::pair<core::EngineTime, std::string>> deletions_;
+    std::set<std::pair<cas::EngineTime, const std::string*>> due_;
+    std::deque<std::pair<cas::EngineTime, std::string>> deletions_;
     std::uint64_t review_ = 0;
 };
 
-}  // namespace holdfast::etcd
+}  // namespace holdfast::store::etcd

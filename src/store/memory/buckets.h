@@ -6,7 +6,7 @@
 
 #include "store/memory/slots.h"
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 
 /// The bucket heads of a hash table that grows by one bucket at a time (linear hashing), so that no insertion pays for
 /// a full rehash. The owner of the chains moves the entries of the bucket that is split.
@@ -54,4 +54,4 @@ class Buckets {
     std::uint32_t split_ = 0;  // buckets below this have been split in the current doubling
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 
 /// Zeroes this memory and returns its whole pages to the system. They become resident again when they are written to.
 inline void give_back(char* begin, char* end) {
@@ -39,4 +39,4 @@ class Surplus {
     std::size_t left_ = 0;  // free items after the last search
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 
 void HolderIndex::link(SlotId id) {
     SlotId& head = buckets_.head(hash(holder_of_(slots_[id])));
@@ -44,11 +44,11 @@ void HolderIndex::remove(SlotId id) {
     --linked_;
 }
 
-void HolderIndex::relist(SlotId id, const Record& record, Listing& listing) {
+void HolderIndex::relist(SlotId id, const lease::Record& record, Listing& listing) {
     to_list_.clear();
-    for (const Lease& lease : record.leases)
+    for (const lease::Lease& lease : record.leases)
         to_list_.push_back(&lease);
-    for (const Reservation& kept : record.reserved)
+    for (const lease::Reservation& kept : record.reserved)
         to_list_.push_back(&kept.lease);
 
     // A record mostly changes at its end: entries in the same order as before stay listed, the others are listed again.
@@ -67,4 +67,4 @@ void HolderIndex::relist(SlotId id, const Record& record, Listing& listing) {
         listing.emplace_back(to_list_[at]->token, crowded_.emplace(to_list_[at]->holder, id));
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

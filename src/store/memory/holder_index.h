@@ -10,7 +10,7 @@
 #include "store/memory/buckets.h"
 #include "store/memory/slots.h"
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 
 /// Maps a holder to the slots with its leases and reservations (R5). A packed record is linked in place, through its
 /// slot; an open record is listed in a map.
@@ -27,9 +27,9 @@ class HolderIndex {
     void remove(SlotId id);
 
     /// The map entries of an open record: the tokens of its leases and reservations, and their positions.
-    using Listing = std::vector<std::pair<Token, std::multimap<std::string, SlotId, std::less<>>::iterator>>;
+    using Listing = std::vector<std::pair<lease::Token, std::multimap<std::string, SlotId, std::less<>>::iterator>>;
     /// Updates the listing of an open record.
-    void relist(SlotId id, const Record& record, Listing& listing);
+    void relist(SlotId id, const lease::Record& record, Listing& listing);
 
     /// Calls `visit` with each slot that has a lease or reservation of the holder; for an open record once per entry.
     template <class Visit>
@@ -54,7 +54,7 @@ class HolderIndex {
     Buckets buckets_;
     std::size_t linked_ = 0;
     std::multimap<std::string, SlotId, std::less<>> crowded_;
-    std::vector<const Lease*> to_list_;  // reused, so that relist() rarely allocates
+    std::vector<const lease::Lease*> to_list_;  // reused, so that relist() rarely allocates
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

@@ -11,7 +11,7 @@
 #include "store/memory/record_table.h"
 #include "store/memory/timing_wheel.h"
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 namespace {
 
 constexpr SlotId history_list =
@@ -32,18 +32,18 @@ struct Outline {
 };
 
 /// The number of entries that may conflict with a claim.
-std::size_t claims_in(const Record& record) {
+std::size_t claims_in(const lease::Record& record) {
     return record.leases.size() + record.reserved.size() + record.waiters.size();
 }
 
-Outline outline_of(const Record& record) {
+Outline outline_of(const lease::Record& record) {
     const bool counts = claims_in(record) > 0 || !record.past.empty();
-    return {counts ? Place::wheel : Place::history, marks_of(record), record.leases.size(), next_change(record)};
+    return {counts ? Place::wheel : Place::history, marks_of(record), record.leases.size(), lease::next_change(record)};
 }
 
 bool matches(const ListQuery& query, std::string_view full_name) {
     if (query.name_space.empty() && query.prefix.empty()) return true;
-    const SplitName name = split_name(full_name);
+    const lease::SplitName name = lease::split_name(full_name);
     return (query.name_space.empty() || query.name_space == name.name_space) && name.resource.starts_with(query.prefix);
 }
 
@@ -58,13 +58,13 @@ struct MemoryStore::Impl {
           paths(key) {}
 
     /// The records that overlap with a resource, not settled. REQUIRES: the store is not changed during visit().
-    class Overlapping final : public Neighbours {
+    class Overlapping final : public lease::Neighbours {
      public:
         Overlapping(const Impl& store, std::string_view resource) : store_(store), resource_(resource) {}
 
-        void visit(Predicate predicate, const Visit& visit) const override {
+        void visit(lease::Predicate predicate, const Visit& visit) const override {
             if (store_.paths.is_empty()) return;
-            Record room;
+            lease::Record room;
             const auto show = [&](SlotId id) {
                 return visit(store_.table.resource_of(id), store_.table.read(id, room));
             };
@@ -82,17 +82,18 @@ struct MemoryStore::Impl {
     };
 
     /// Settles the record and notifies the listener of expired leases.
-    Ended settle_and_tell(std::string_view resource, Record& record) {
+    Ended settle_and_tell(std::string_view resource, lease::Record& record) {
         const std::size_t before = claims_in(record);
-        const bool anything = settle(
-            record, now, [&](const Lease& lease) { listener.on_expired(resource, lease, now - lease.expires_at); });
+        const bool anything = lease::settle(record, now, [&](const lease::Lease& lease) {
+            listener.on_expired(resource, lease, now - lease.expires_at);
+        });
         return {anything, claims_in(record) < before};
     }
 
     void tell_due(SlotId id) {
         const std::string_view resource = table.resource_of(id);
-        const Record& record = table.read(id, looking);
-        const auto due = due_waiters(record, Overlapping(*this, resource), now);
+        const lease::Record& record = table.read(id, looking);
+        const auto due = lease::due_waiters(record, Overlapping(*this, resource), now);
         if (!due.empty()) listener.on_due(resource, due);
     }
 
@@ -134,7 +135,7 @@ struct MemoryStore::Impl {
     }
 
     /// Writes back a changed record, or erases it if it is empty, and files it by its next end.
-    void write_back(std::string_view resource, SlotId id, Record& record, const Outline& before) {
+    void write_back(std::string_view resource, SlotId id, lease::Record& record, const Outline& before) {
         const Outline after = outline_of(record);
         leases += after.leases - before.leases;
         paths.mark(resource, id, {before.marks, after.marks});
@@ -152,7 +153,7 @@ struct MemoryStore::Impl {
     }
 
     /// Returns the new slot, or 0 if the record is empty.
-    SlotId add(std::string_view resource, Record& record) {
+    SlotId add(std::string_view resource, lease::Record& record) {
         if (record.empty()) return 0;
         const Outline outline = outline_of(record);
         leases += outline.leases;
@@ -164,7 +165,7 @@ struct MemoryStore::Impl {
 
     void update(std::string_view resource, Update& change) {
         SlotId id = table.find(resource);
-        Record& record = table.take(id);
+        lease::Record& record = table.take(id);
         const Outline before = outline_of(record);
         const Ended ended = settle_and_tell(resource, record);
         const Effect effect = change.apply(record, Overlapping(*this, resource), now);
@@ -177,7 +178,7 @@ struct MemoryStore::Impl {
         if (ended.place_freed || effect == Effect::freed) tell_turns(resource, waited_for ? id : 0);
     }
 
-    void settle_slot(SlotId id, Record& record, const Outline& before) {
+    void settle_slot(SlotId id, lease::Record& record, const Outline& before) {
         name.assign(table.resource_of(id));
         const Ended ended = settle_and_tell(name, record);
         const bool waited_for = !record.waiters.empty();
@@ -187,7 +188,7 @@ struct MemoryStore::Impl {
 
     /// The wheel removed this slot, so it is in no list: it is due, or must be filed again.
     void come_up(SlotId id) {
-        Record& record = table.take(id);
+        lease::Record& record = table.take(id);
         Outline outline = outline_of(record);
         if (outline.due > now) {
             file(id, outline);
@@ -200,7 +201,7 @@ struct MemoryStore::Impl {
     /// Drops history past its time, and the oldest history if there is too much. Returns true if more is due.
     bool forget(std::size_t& steps) {
         while (const SlotId id = timers.front(history_list)) {
-            Record& record = table.take(id);
+            lease::Record& record = table.take(id);
             const Outline before = outline_of(record);
             const bool early = before.due > now;
             if (early && !remembers_too_much()) return false;
@@ -216,7 +217,7 @@ struct MemoryStore::Impl {
     /// and the last token listed of it.
     struct Cursor {
         std::uint64_t slot = 0;
-        Token token = 0;
+        lease::Token token = 0;
     };
     static std::optional<Cursor> parse_cursor(std::string_view text) {
         if (text.empty()) return Cursor{};
@@ -229,12 +230,13 @@ struct MemoryStore::Impl {
 
     /// The leases of a slot that match the query, with tokens above `above`, oldest first. Valid until `looking` is
     /// used again.
-    const std::vector<const Lease*>& asked_for(const ListQuery& query, SlotId id, Token above) {
+    const std::vector<const lease::Lease*>& asked_for(const ListQuery& query, SlotId id, lease::Token above) {
         asked.clear();
-        for (const Lease& lease : table.read(id, looking).leases)
+        for (const lease::Lease& lease : table.read(id, looking).leases)
             if (lease.token > above && lease.active(now) && (query.holder.empty() || query.holder == lease.holder))
                 asked.push_back(&lease);
-        std::sort(asked.begin(), asked.end(), [](const Lease* a, const Lease* b) { return a->token < b->token; });
+        std::sort(asked.begin(), asked.end(),
+                  [](const lease::Lease* a, const lease::Lease* b) { return a->token < b->token; });
         return asked;
     }
 
@@ -242,8 +244,8 @@ struct MemoryStore::Impl {
     struct PageMaker {
         ListPage page{};
         std::size_t bytes = 0;
-        bool full() const { return bytes >= limits::page_bytes; }
-        void add(std::string_view resource, const Lease& lease) {
+        bool full() const { return bytes >= lease::limits::page_bytes; }
+        void add(std::string_view resource, const lease::Lease& lease) {
             page.leases.push_back({std::string(resource), lease});
             bytes += sizeof(NamedLease) + resource.size() + lease.text_bytes();
         }
@@ -251,13 +253,13 @@ struct MemoryStore::Impl {
 
     /// Adds the leases of a slot with tokens above `above`. Returns the last token listed if the slot did not fit;
     /// nullopt if it is complete.
-    std::optional<Token> add_to_page(const ListQuery& query, SlotId id, Token above, PageMaker& made) {
+    std::optional<lease::Token> add_to_page(const ListQuery& query, SlotId id, lease::Token above, PageMaker& made) {
         const std::string_view resource = table.resource_of(id);
         if (!matches(query, resource)) return std::nullopt;
         const auto& found = asked_for(query, id, above);
         const std::size_t before = made.page.leases.size();
         if (before > 0 && before + found.size() > query.limit) return above;
-        for (const Lease* lease : found) {
+        for (const lease::Lease* lease : found) {
             if (made.full()) return above;
             made.add(resource, *lease);
             above = lease->token;
@@ -280,7 +282,7 @@ struct MemoryStore::Impl {
         std::size_t looked_at = 0;
         for (SlotId id = next_after(last); id != 0; id = next_after(id)) {
             const bool room = made.page.leases.size() < query.limit && !made.full() && looked_at++ < slots_per_page;
-            const Token above = id == begin->slot ? begin->token : 0;
+            const lease::Token above = id == begin->slot ? begin->token : 0;
             const auto came_to = !room || !table.used(id) ? std::nullopt : add_to_page(query, id, above, made);
             if (!room || came_to) {
                 const bool within = came_to.value_or(0) > 0;
@@ -301,9 +303,9 @@ struct MemoryStore::Impl {
     std::size_t leases = 0;
     std::size_t remembered = 0;
     std::size_t remembered_name_bytes = 0;
-    std::string name;  // reused, so that the sweep does not allocate
-    Record looking;    // reused likewise
-    std::vector<const Lease*> asked;
+    std::string name;       // reused, so that the sweep does not allocate
+    lease::Record looking;  // reused likewise
+    std::vector<const lease::Lease*> asked;
 };
 
 MemoryStore::MemoryStore(StoreListener& listener, HashKey hash_key)
@@ -324,7 +326,7 @@ Instant MemoryStore::next_due() const {
     const Instant due = impl_->wheel.next_due();
     const SlotId oldest = impl_->timers.front(history_list);
     if (oldest == 0) return due;
-    return std::min(due, next_change(impl_->table.read(oldest, impl_->looking)));
+    return std::min(due, lease::next_change(impl_->table.read(oldest, impl_->looking)));
 }
 
 void MemoryStore::update(std::string_view resource, Update& update) {
@@ -337,19 +339,19 @@ void MemoryStore::expect(std::span<const Expected> coming) {
 }
 
 void MemoryStore::leases_of(std::string_view holder, Which which, std::size_t most,
-                            Callback<Result<std::vector<LeaseName>>> reply) {
-    std::vector<LeaseName> names;
+                            Callback<Result<std::vector<lease::LeaseName>>> reply) {
+    std::vector<lease::LeaseName> names;
     for (const SlotId id : impl_->table.slots_of(holder)) {
-        const auto add = [&](const Lease& lease, Instant until) {
+        const auto add = [&](const lease::Lease& lease, Instant until) {
             if (lease.holder == holder && impl_->now < until && names.size() < most)
                 names.push_back({std::string(impl_->table.resource_of(id)), lease.token});
         };
         const bool reserved_too = which == Which::active_or_reserved;
-        const Record& record = impl_->table.read(id, impl_->looking);
-        for (const Lease& lease : record.leases)  // an expired one may not have been swept into `reserved` yet
-            add(lease, reserved_too && lease.resumable ? lease.expires_at + limits::grace : lease.expires_at);
+        const lease::Record& record = impl_->table.read(id, impl_->looking);
+        for (const lease::Lease& lease : record.leases)  // an expired one may not have been swept into `reserved` yet
+            add(lease, reserved_too && lease.resumable ? lease.expires_at + lease::limits::grace : lease.expires_at);
         if (!reserved_too) continue;
-        for (const Reservation& kept : record.reserved)
+        for (const lease::Reservation& kept : record.reserved)
             add(kept.lease, kept.until);
     }
     reply(std::move(names));
@@ -368,16 +370,16 @@ std::size_t MemoryStore::memory_bytes() const {
 }
 
 void MemoryStore::for_each_record(
-    const std::function<void(std::string_view resource, const Record& record)>& visit) const {
+    const std::function<void(std::string_view resource, const lease::Record& record)>& visit) const {
     for (SlotId id = 1; id < impl_->table.end(); ++id)
         if (impl_->table.used(id)) visit(impl_->table.resource_of(id), impl_->table.read(id, impl_->looking));
 }
 
-void MemoryStore::restore(std::string_view resource, const Record& record) {
+void MemoryStore::restore(std::string_view resource, const lease::Record& record) {
     HOLDFAST_ASSERT(impl_->table.find(resource) == 0);
-    Record kept = record;
+    lease::Record kept = record;
     kept.waiters.clear();
     impl_->add(resource, kept);
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

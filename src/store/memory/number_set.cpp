@@ -4,7 +4,7 @@
 
 #include "base/assert.h"
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 
 std::size_t NumberSet::chunk_for(std::uint32_t number) const {
     const auto reaches =
@@ -69,4 +69,4 @@ void NumberSet::merge_with_next(std::size_t index) {
     chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(index) + 1);
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

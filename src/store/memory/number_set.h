@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 
 /// An ordered set of numbers. A large set takes 4 to 8 bytes per number, a small one one or two allocations. It is
 /// stored in chunks, so that no insertion or removal moves more than a chunk and the list of chunks.
@@ -33,4 +33,4 @@ class NumberSet {
     std::vector<Chunk> chunks_;  // in order; none is empty
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

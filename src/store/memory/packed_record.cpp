@@ -6,7 +6,7 @@
 
 #include "base/assert.h"
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 namespace {
 
 constexpr std::size_t header_bytes = sizeof(std::uint16_t) + 1;  ///< room and flags
@@ -19,7 +19,7 @@ constexpr std::uint8_t flag_session = 0x10;
 constexpr std::uint8_t flag_reason = 0x20;
 constexpr std::uint8_t flag_metadata = 0x40;
 constexpr std::uint8_t flag_ended = 0x80;  // has ended leases or waiters: a count follows
-static_assert(all_predicates.size() <= extended);
+static_assert(lease::all_predicates.size() <= extended);
 
 // In the byte with the count of ended leases:
 constexpr std::uint8_t flag_waiters = 0x80;
@@ -33,8 +33,8 @@ constexpr std::uint8_t flag_metered = 0x80;
 // If the predicate there is `extended`, it follows in a byte after the second flags, and then acquired_wall_ms.
 
 constexpr std::size_t ms48_bytes = 6;  ///< signed milliseconds in 48 bits: 4,400 years either way
-constexpr std::size_t ended_bytes = sizeof(Token) + sizeof(Duration::rep) + sizeof(Ending);
-constexpr std::size_t lease_bytes = sizeof(Duration::rep) + sizeof(Token) + sizeof(std::uint32_t) + ms48_bytes;
+constexpr std::size_t ended_bytes = sizeof(lease::Token) + sizeof(Duration::rep) + sizeof(lease::Ending);
+constexpr std::size_t lease_bytes = sizeof(Duration::rep) + sizeof(lease::Token) + sizeof(std::uint32_t) + ms48_bytes;
 
 /// A length of up to 14 bits: one byte below 128, two above.
 std::size_t length_bytes(std::string_view text) {
@@ -117,7 +117,7 @@ std::uint32_t whole_ms(Duration duration) {
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(to_ms(duration), 0, UINT32_MAX));
 }
 
-std::uint8_t second_flags_of(const Lease& lease) {
+std::uint8_t second_flags_of(const lease::Lease& lease) {
     std::uint8_t flags = lease.resumable ? flag_resumable : 0;
     if (lease.priority) flags |= flag_priority;
     if (lease.progress) flags |= flag_progress;
@@ -126,18 +126,18 @@ std::uint8_t second_flags_of(const Lease& lease) {
     return flags;
 }
 
-bool has_count(const Record& record) {
+bool has_count(const lease::Record& record) {
     return !record.ended.empty() || !record.waiters.empty();
 }
 
-bool is_extended(const Lease& lease) {
+bool is_extended(const lease::Lease& lease) {
     return second_flags_of(lease) != 0 || lease.acquired_wall_ms != 0;
 }
 
-std::uint8_t flags_of(const Record& record) {
+std::uint8_t flags_of(const lease::Record& record) {
     std::uint8_t flags = has_count(record) ? flag_ended : 0;
     if (record.leases.empty()) return flags | no_lease;
-    const Lease& lease = record.leases.front();
+    const lease::Lease& lease = record.leases.front();
     flags |= is_extended(lease) ? extended : static_cast<std::uint8_t>(lease.predicate);
     if (lease.renewable) flags |= flag_renewable;
     if (!lease.session.empty()) flags |= flag_session;
@@ -146,7 +146,7 @@ std::uint8_t flags_of(const Record& record) {
     return flags;
 }
 
-std::size_t size_of(const Lease& lease) {
+std::size_t size_of(const lease::Lease& lease) {
     std::size_t size = lease_bytes + text_bytes(lease.holder);
     for (const std::string* text : {&lease.session, &lease.reason, &lease.metadata})
         if (!text->empty()) size += text_bytes(*text);
@@ -159,7 +159,7 @@ std::size_t size_of(const Lease& lease) {
     return (second & flag_held_since) != 0 ? size + sizeof(Duration::rep) : size;
 }
 
-void put_lease(Writer& out, const Lease& lease) {
+void put_lease(Writer& out, const lease::Lease& lease) {
     out.put(lease.expires_at.time_since_epoch().count());
     out.put(lease.token);
     out.put(whole_ms(lease.ttl));
@@ -181,25 +181,25 @@ void put_lease(Writer& out, const Lease& lease) {
     if ((second & flag_held_since) != 0) out.put(lease.held_since.time_since_epoch().count());
 }
 
-void get_extension(Reader& reader, Lease& lease) {
+void get_extension(Reader& reader, lease::Lease& lease) {
     const auto flags = reader.get<std::uint8_t>();
     const bool dated = (flags & predicate_mask) == extended;
-    lease.predicate = static_cast<Predicate>(dated ? reader.get<std::uint8_t>() : flags & predicate_mask);
+    lease.predicate = static_cast<lease::Predicate>(dated ? reader.get<std::uint8_t>() : flags & predicate_mask);
     if (dated) lease.acquired_wall_ms = reader.get_ms48();
     lease.resumable = (flags & flag_resumable) != 0;
     lease.metered = (flags & flag_metered) != 0;
-    if ((flags & flag_priority) != 0) lease.priority = reader.get<Priority>();
+    if ((flags & flag_priority) != 0) lease.priority = reader.get<lease::Priority>();
     if ((flags & flag_progress) != 0) {
         const auto count = reader.get<std::uint64_t>();
-        lease.progress = Progress{count, reader.get_instant()};
+        lease.progress = lease::Progress{count, reader.get_instant()};
     }
     if ((flags & flag_held_since) != 0) lease.held_since = reader.get_instant();
 }
 
-void get_lease(Reader& reader, std::uint8_t flags, Lease& lease) {
+void get_lease(Reader& reader, std::uint8_t flags, lease::Lease& lease) {
     lease.renewable = (flags & flag_renewable) != 0;
     lease.expires_at = reader.get_instant();
-    lease.token = reader.get<Token>();
+    lease.token = reader.get<lease::Token>();
     lease.ttl = std::chrono::milliseconds{reader.get<std::uint32_t>()};
     lease.acquired_at = Instant{std::chrono::milliseconds{reader.get_ms48()}};
     lease.held_since = lease.acquired_at;
@@ -220,22 +220,22 @@ void get_lease(Reader& reader, std::uint8_t flags, Lease& lease) {
     if (predicate == extended)
         get_extension(reader, lease);
     else
-        lease.predicate = static_cast<Predicate>(predicate);
+        lease.predicate = static_cast<lease::Predicate>(predicate);
 }
 
 constexpr std::uint8_t waiter_is_agent = 0x08;  // beside its predicate
 
-std::size_t size_of(const std::vector<Waiter>& waiters) {
+std::size_t size_of(const std::vector<lease::Waiter>& waiters) {
     std::size_t size = 1;
-    for (const Waiter& waiter : waiters)
+    for (const lease::Waiter& waiter : waiters)
         size += sizeof waiter.id + sizeof waiter.priority + 1 + sizeof(Duration::rep) + text_bytes(waiter.holder) +
                 text_bytes(waiter.session);
     return size;
 }
 
-void put_waiters(Writer& out, const std::vector<Waiter>& waiters) {
+void put_waiters(Writer& out, const std::vector<lease::Waiter>& waiters) {
     out.put(static_cast<std::uint8_t>(waiters.size()));
-    for (const Waiter& waiter : waiters) {
+    for (const lease::Waiter& waiter : waiters) {
         out.put(waiter.id);
         out.put(waiter.priority);
         out.put(static_cast<std::uint8_t>(static_cast<std::uint8_t>(waiter.predicate) |
@@ -246,13 +246,13 @@ void put_waiters(Writer& out, const std::vector<Waiter>& waiters) {
     }
 }
 
-void get_waiters(Reader& reader, std::vector<Waiter>& waiters) {
+void get_waiters(Reader& reader, std::vector<lease::Waiter>& waiters) {
     waiters.resize(reader.get<std::uint8_t>());
-    for (Waiter& waiter : waiters) {
+    for (lease::Waiter& waiter : waiters) {
         waiter.id = reader.get<std::uint64_t>();
-        waiter.priority = reader.get<Priority>();
+        waiter.priority = reader.get<lease::Priority>();
         const auto flags = reader.get<std::uint8_t>();
-        waiter.predicate = static_cast<Predicate>(flags & predicate_mask);
+        waiter.predicate = static_cast<lease::Predicate>(flags & predicate_mask);
         waiter.agent = (flags & waiter_is_agent) != 0;
         waiter.until = reader.get_instant();
         waiter.holder = reader.get_text();
@@ -263,21 +263,21 @@ void get_waiters(Reader& reader, std::vector<Waiter>& waiters) {
 }  // namespace
 
 /// last_token is not stored: it must be the token of a lease in the record, active or ended.
-bool PackedRecord::can_pack_queue(const Record& record) {
+bool PackedRecord::can_pack_queue(const lease::Record& record) {
     return record.waiters.size() <= max_waiters &&
            (record.last_token == 0 || record.find(record.last_token) != nullptr ||
             record.find_ended(record.last_token) != nullptr);
 }
 
-std::size_t PackedRecord::size_of(std::string_view resource, const Record& record) {
+std::size_t PackedRecord::size_of(std::string_view resource, const lease::Record& record) {
     std::size_t size = header_bytes + text_bytes(resource);
-    if (!record.leases.empty()) size += core::size_of(record.leases.front());
+    if (!record.leases.empty()) size += memory::size_of(record.leases.front());
     if (!has_count(record)) return size;
     size += 1 + ended_bytes * record.ended.size();
-    return record.waiters.empty() ? size : size + core::size_of(record.waiters);
+    return record.waiters.empty() ? size : size + memory::size_of(record.waiters);
 }
 
-void PackedRecord::pack(std::string_view resource, const Record& record, std::span<char> out) {
+void PackedRecord::pack(std::string_view resource, const lease::Record& record, std::span<char> out) {
     HOLDFAST_ASSERT(can_pack(record) && record.ended.size() < flag_waiters && out.size() <= UINT16_MAX);
     const bool counted = has_count(record);
     // First, because the name may lie in the buffer that is written.
@@ -291,7 +291,7 @@ void PackedRecord::pack(std::string_view resource, const Record& record, std::sp
     writer.put_length(resource.size());
     writer.skip(resource.size());
     if (!record.leases.empty()) put_lease(writer, record.leases.front());
-    for (const EndedLease& ended : record.ended) {
+    for (const lease::EndedLease& ended : record.ended) {
         writer.put(ended.token);
         writer.put(ended.at.time_since_epoch().count());
         writer.put(ended.how);
@@ -319,7 +319,7 @@ std::string_view PackedRecord::holder() const {
     return reader.get_text();
 }
 
-void PackedRecord::unpack(Record& out) const {
+void PackedRecord::unpack(lease::Record& out) const {
     Reader reader{bytes_ + 2};
     const auto flags = reader.get<std::uint8_t>();
     const std::uint8_t counted = (flags & flag_ended) != 0 ? reader.get<std::uint8_t>() : std::uint8_t{0};
@@ -334,18 +334,18 @@ void PackedRecord::unpack(Record& out) const {
     if (had && !has) out.spare.swap(out.leases.front().holder);
     out.leases.resize(has ? 1 : 0);
     if (!had && has) out.leases.front().holder.swap(out.spare);
-    for (Lease& lease : out.leases) {
+    for (lease::Lease& lease : out.leases) {
         get_lease(reader, flags, lease);
         out.last_token = lease.token;
     }
     out.ended.resize(ended);
-    for (EndedLease& entry : out.ended) {
-        entry.token = reader.get<Token>();
+    for (lease::EndedLease& entry : out.ended) {
+        entry.token = reader.get<lease::Token>();
         entry.at = reader.get_instant();
-        entry.how = reader.get<Ending>();
+        entry.how = reader.get<lease::Ending>();
         out.last_token = std::max(out.last_token, entry.token);
     }
     if ((counted & flag_waiters) != 0) get_waiters(reader, out.waiters);
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

@@ -5,7 +5,7 @@
 
 #include "lease/record.h"
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 
 /// A compact form of a record and its resource name, for a record with at most one lease, no reservations, no past
 /// holdings and a short queue. It never leaves the process, so the format may change freely. Times are exact, except
@@ -22,16 +22,16 @@ class PackedRecord {
     /// Limits the queue, because any change of a packed record costs in proportion to it.
     static constexpr std::size_t max_waiters = 5;
 
-    static bool can_pack(const Record& record) {
+    static bool can_pack(const lease::Record& record) {
         return record.leases.size() <= 1 && record.reserved.empty() && record.past.empty() &&
                (record.waiters.empty() || can_pack_queue(record));
     }
 
     /// The size of the packed form in bytes. REQUIRES: can_pack(record).
-    static std::size_t size_of(std::string_view resource, const Record& record);
+    static std::size_t size_of(std::string_view resource, const lease::Record& record);
     /// Writes the packed form into `out`, which may be larger than needed. `resource` may point into an older form in
     /// `out`. REQUIRES: can_pack(record), and the packed form fits.
-    static void pack(std::string_view resource, const Record& record, std::span<char> out);
+    static void pack(std::string_view resource, const lease::Record& record, std::span<char> out);
 
     /// REQUIRES: the bytes were written by pack() and outlive this object.
     explicit PackedRecord(const char* bytes) : bytes_(bytes) {}
@@ -44,12 +44,12 @@ class PackedRecord {
     std::string_view holder() const;
 
     /// Writes the record into `out`, reusing its memory.
-    void unpack(Record& out) const;
+    void unpack(lease::Record& out) const;
 
  private:
-    static bool can_pack_queue(const Record& record);
+    static bool can_pack_queue(const lease::Record& record);
 
     const char* bytes_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

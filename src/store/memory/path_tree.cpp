@@ -7,12 +7,12 @@
 #include "base/assert.h"
 #include "lease/resource.h"
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 namespace {
 
 /// Numbers are listed by mark: the mark is in the highest bits.
 constexpr unsigned number_bits = 29;
-constexpr unsigned mark_count = all_predicates.size() + 1;
+constexpr unsigned mark_count = lease::all_predicates.size() + 1;
 static_assert(mark_count <= 1U << (32 - number_bits));
 
 constexpr std::uint32_t key(unsigned mark, std::uint32_t number) {
@@ -66,7 +66,7 @@ struct PathPlace {
 
 /// Returns nullopt for a resource that no tree can overlap with.
 std::optional<PathPlace> place_of(std::string_view resource) {
-    const auto path = file_path(resource);
+    const auto path = lease::file_path(resource);
     if (!path) return std::nullopt;
     if (path->tree) return PathPlace{resource.substr(0, path->scope.size() + path->path.size() + 1), true};
     const std::size_t slash = path->path.rfind('/');
@@ -76,22 +76,24 @@ std::optional<PathPlace> place_of(std::string_view resource) {
 
 }  // namespace
 
-Marks marks_of(const Record& record) {
+Marks marks_of(const lease::Record& record) {
     Marks marks = record.waiters.empty() ? 0 : mark_waiting;
-    const auto add = [&](Predicate predicate) { marks |= static_cast<Marks>(1U << static_cast<unsigned>(predicate)); };
-    for (const Lease& lease : record.leases)
+    const auto add = [&](lease::Predicate predicate) {
+        marks |= static_cast<Marks>(1U << static_cast<unsigned>(predicate));
+    };
+    for (const lease::Lease& lease : record.leases)
         add(lease.predicate);
-    for (const Reservation& kept : record.reserved)
+    for (const lease::Reservation& kept : record.reserved)
         add(kept.lease.predicate);
-    for (const Waiter& waiter : record.waiters)
+    for (const lease::Waiter& waiter : record.waiters)
         add(waiter.predicate);
     return marks;
 }
 
-Marks marks_against(Predicate predicate) {
+Marks marks_against(lease::Predicate predicate) {
     Marks marks = 0;
-    for (const Predicate other : all_predicates)
-        if (!compatible(predicate, other)) marks |= static_cast<Marks>(1U << static_cast<unsigned>(other));
+    for (const lease::Predicate other : lease::all_predicates)
+        if (!lease::compatible(predicate, other)) marks |= static_cast<Marks>(1U << static_cast<unsigned>(other));
     return marks;
 }
 
@@ -314,4 +316,4 @@ bool PathTree::show_files(const Folder& folder, Marks wanted, const Show& show) 
     return true;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

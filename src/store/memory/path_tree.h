@@ -13,16 +13,16 @@
 #include "store/memory/number_set.h"
 #include "store/memory/slots.h"
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 
 /// A summary of a record that tells whether it may conflict with others: one bit for each predicate of its leases,
 /// reservations and waiters, and one if it has waiters. Renewals do not change it.
 using Marks = std::uint8_t;
-inline constexpr Marks mark_waiting = 1U << all_predicates.size();
+inline constexpr Marks mark_waiting = 1U << lease::all_predicates.size();
 
-Marks marks_of(const Record& record);
+Marks marks_of(const lease::Record& record);
 /// The marks of the predicates that conflict with this one (G2).
-Marks marks_against(Predicate predicate);
+Marks marks_against(lease::Predicate predicate);
 
 /// Finds the records of `FILE:` resources that overlap with a resource (lease/resource.h): a tree of folders with the
 /// records that have any marks. A search costs the depth of the path plus the number of results, independent of the
@@ -99,4 +99,4 @@ class PathTree {
     mutable std::size_t looked_at_ = 0;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

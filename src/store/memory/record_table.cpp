@@ -8,7 +8,7 @@
 #include "base/assert.h"
 #include "store/memory/packed_record.h"
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 namespace {
 
 /// A record with history will probably get more: leave room for it, so that a lock which is taken and released
@@ -27,7 +27,7 @@ PackedRecord packed_record(const Slot& slot) {
 
 struct RecordTable::OpenRecord {
     std::string resource;
-    Record record;
+    lease::Record record;
     HolderIndex::Listing listing;
 };
 
@@ -106,7 +106,7 @@ void RecordTable::link(SlotId id) {
     head = id;
 }
 
-SlotId RecordTable::insert(std::string_view resource, Record& record) {
+SlotId RecordTable::insert(std::string_view resource, lease::Record& record) {
     const SlotId id = slots_.allocate();
     slots_[id].hash = hash(resource);
     link(id);
@@ -135,7 +135,7 @@ void RecordTable::erase(SlotId id) {
     slots_.release(id);
 }
 
-Record& RecordTable::take(SlotId id) {
+lease::Record& RecordTable::take(SlotId id) {
     if (id != 0 && is_open(slots_[id])) return open_record(slots_[id]).record;
     if (id != 0) {
         packed_record(slots_[id]).unpack(scratch_);
@@ -151,7 +151,7 @@ Record& RecordTable::take(SlotId id) {
     return scratch_;
 }
 
-const Record& RecordTable::read(SlotId id, Record& room) const {
+const lease::Record& RecordTable::read(SlotId id, lease::Record& room) const {
     if (is_open(slots_[id])) return open_record(slots_[id]).record;
     packed_record(slots_[id]).unpack(room);
     return room;
@@ -165,19 +165,19 @@ std::vector<SlotId> RecordTable::slots_of(std::string_view holder) {
     return found;
 }
 
-void RecordTable::put(SlotId id, Record& record) {
+void RecordTable::put(SlotId id, lease::Record& record) {
     const std::string_view name = resource_of(id);
     if (PackedRecord::can_pack(record) && is_open(slots_[id])) {
         // The record and its name are in the body that is about to be freed.
         const std::string kept_name(name);
-        Record kept = std::move(record);
+        lease::Record kept = std::move(record);
         store(id, kept_name, kept);
         return;
     }
     store(id, name, record);
 }
 
-void RecordTable::store(SlotId id, std::string_view resource, Record& record) {
+void RecordTable::store(SlotId id, std::string_view resource, lease::Record& record) {
     HOLDFAST_ASSERT(!record.empty());
     Slot& slot = slots_[id];
     if (!PackedRecord::can_pack(record)) {
@@ -192,7 +192,7 @@ void RecordTable::store(SlotId id, std::string_view resource, Record& record) {
     if (!same_holder && !record.leases.empty()) holders_.add(id);
 }
 
-void RecordTable::put_packed(Slot& slot, std::string_view resource, const Record& record) {
+void RecordTable::put_packed(Slot& slot, std::string_view resource, const lease::Record& record) {
     const std::size_t size = PackedRecord::size_of(resource, record);
     const bool has_history = !record.ended.empty();
     const std::size_t room = has_history ? rounded_up(size, history_grain) : rounded_up(size, Slab::grain);
@@ -210,7 +210,7 @@ void RecordTable::put_packed(Slot& slot, std::string_view resource, const Record
     slot.body = reinterpret_cast<std::uintptr_t>(body);
 }
 
-void RecordTable::put_open(SlotId id, std::string_view resource, Record& record) {
+void RecordTable::put_open(SlotId id, std::string_view resource, lease::Record& record) {
     Slot& slot = slots_[id];
     if (slot.body == 0 || !is_open(slot)) {
         auto opened = std::make_unique<OpenRecord>();
@@ -229,7 +229,7 @@ void RecordTable::put_open(SlotId id, std::string_view resource, Record& record)
 void RecordTable::unindex(SlotId id) {
     const Slot& slot = slots_[id];
     if (is_open(slot))
-        holders_.relist(id, Record{}, open_record(slot).listing);
+        holders_.relist(id, lease::Record{}, open_record(slot).listing);
     else if (packed_record(slot).has_lease())
         holders_.remove(id);
 }
@@ -244,4 +244,4 @@ void RecordTable::free_body(Slot& slot) {
     slot.body = 0;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

@@ -13,7 +13,7 @@
 #include "store/memory/slots.h"
 #include "store/store.h"
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 
 /// Records by resource and by holder. Most records have one lease and are kept packed. A record with several leases,
 /// reservations, past holdings or a long queue is kept open, as a Record (PackedRecord::can_pack()).
@@ -28,21 +28,21 @@ class RecordTable {
     SlotId find(std::string_view resource);
 
     /// Adds a slot with this record. REQUIRES: the resource has no slot.
-    SlotId insert(std::string_view resource, Record& record);
+    SlotId insert(std::string_view resource, lease::Record& record);
     void erase(SlotId id);
 
     /// The record of a slot, for a change: in place if it is open, else a copy that is valid until the next take().
     /// Slot 0 gives an empty record. put() stores the change.
-    Record& take(SlotId id);
+    lease::Record& take(SlotId id);
     /// Writes back the record from take(), whose reference is then invalid. REQUIRES: the record is not empty.
-    void put(SlotId id, Record& record);
+    void put(SlotId id, lease::Record& record);
 
     /// Prefetches the memory that updates of these will need. With a million records it is not in the processor's
     /// cache, and cache misses are most of the cost of an update.
     void prefetch(std::span<const Expected> coming) const;
 
     /// The record of a slot, for reading; `room` may be used as its buffer.
-    const Record& read(SlotId id, Record& room) const;
+    const lease::Record& read(SlotId id, lease::Record& room) const;
     /// REQUIRES: the slot is used.
     std::string_view resource_of(SlotId id) const;
 
@@ -73,9 +73,9 @@ class RecordTable {
         return static_cast<std::uint32_t>(hash_place(key_, resource));
     }
     void link(SlotId id);
-    void put_packed(Slot& slot, std::string_view resource, const Record& record);
-    void put_open(SlotId id, std::string_view resource, Record& record);
-    void store(SlotId id, std::string_view resource, Record& record);
+    void put_packed(Slot& slot, std::string_view resource, const lease::Record& record);
+    void put_open(SlotId id, std::string_view resource, lease::Record& record);
+    void store(SlotId id, std::string_view resource, lease::Record& record);
     void unindex(SlotId id);
     void free_body(Slot& slot);
 
@@ -85,7 +85,7 @@ class RecordTable {
     std::size_t records_ = 0;
     HolderIndex holders_;
     Slab slab_;
-    Record scratch_;  // reused, so that reading a packed record does not allocate
+    lease::Record scratch_;  // reused, so that reading a packed record does not allocate
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

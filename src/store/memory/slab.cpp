@@ -1,6 +1,6 @@
 #include "store/memory/slab.h"
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 
 char* Slab::allocate(std::size_t bytes) {
     if (bytes > largest) {
@@ -98,7 +98,7 @@ void Slab::find(Class& size, Free* block) {
     size.free_blocks -= found.count;
     --size.pages;
     walk_->pages.erase(page);
-    core::give_back(page, page + page_bytes);
+    memory::give_back(page, page + page_bytes);
     empty_.push_back(page);
 }
 
@@ -113,4 +113,4 @@ void Slab::end_walk() {
     walk_.reset();
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

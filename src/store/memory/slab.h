@@ -11,7 +11,7 @@
 
 #include "store/memory/give_back.h"
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 
 /// Allocates many small blocks without a header on each: sizes are rounded up to the grain, blocks of one size share
 /// pages, and freed blocks are reused for the same size. Larger blocks come from the heap.
@@ -81,4 +81,4 @@ class Slab {
     std::optional<Walk> walk_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

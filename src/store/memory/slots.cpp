@@ -1,6 +1,6 @@
 #include "store/memory/slots.h"
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 
 void Slots::next_page() {
     if (!walk_.empty()) end_walk();
@@ -44,7 +44,7 @@ void Slots::find(SlotId id) {
     free_slots_ -= page_size;
     found = {};
     char* begin = reinterpret_cast<char*>(pages_[page].get());
-    core::give_back(begin, begin + page_size * sizeof(Slot));
+    memory::give_back(begin, begin + page_size * sizeof(Slot));
     empty_.push_back(page);
 }
 
@@ -59,4 +59,4 @@ void Slots::end_walk() {
     walk_.clear();
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

@@ -6,7 +6,7 @@
 
 #include "store/memory/give_back.h"
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 
 /// The number of a slot; 0 means none.
 using SlotId = std::uint32_t;
@@ -110,4 +110,4 @@ class Slots {
     std::vector<Found> walk_;  // by page; empty: no walk under way
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

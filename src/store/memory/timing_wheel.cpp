@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 namespace {
 
 constexpr std::uint64_t ns_per_tick = 1'000'000;
@@ -101,4 +101,4 @@ Instant TimingWheel::next_due() const {
     return Instant{Duration{static_cast<std::int64_t>(next * ns_per_tick)}};
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

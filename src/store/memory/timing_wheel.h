@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "store/memory/slots.h"
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 
 /// Circular lists through the slots' timer links, with numbered heads.
 class TimerLists {
@@ -93,4 +93,4 @@ class TimingWheel {
     std::array<Marks, levels> marks_{};  // places that may have entries; TimerLists::remove() leaves marks behind
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

@@ -7,15 +7,15 @@
 
 #include "store/postgres/params.h"
 
-namespace holdfast::postgres {
+namespace holdfast::store::postgres {
 namespace {
 
 constexpr Duration clock_step = 1s;  // larger than the delay of any reply
 
-using core::FoundRecords;
-using core::Reading;
-using core::StoredValue;
-using core::Swapped;
+using cas::FoundRecords;
+using cas::Reading;
+using cas::StoredValue;
+using cas::Swapped;
 
 Error broken(const char* what) {
     return {"store_unavailable", fmt::format("PostgreSQL: the schema is not as it should be: {}", what)};
@@ -58,19 +58,19 @@ std::optional<Values> values_in(std::string_view record) {
     return whole ? std::optional(values) : std::nullopt;
 }
 
-core::Position position_of(std::int64_t place) {
-    return static_cast<core::Position>(place);
+cas::Position position_of(std::int64_t place) {
+    return static_cast<cas::Position>(place);
 }
 
 /// Returns the zero id for null.
-core::WriteId write_in(std::string_view id) {
-    return id.empty() ? core::WriteId{} : core::WriteId::from_bytes(id);
+cas::WriteId write_in(std::string_view id) {
+    return id.empty() ? cas::WriteId{} : cas::WriteId::from_bytes(id);
 }
 
-Result<StoredValue> value_of(core::WriteId write, bool is_whole, std::int64_t written_at, std::string_view bytes) {
+Result<StoredValue> value_of(cas::WriteId write, bool is_whole, std::int64_t written_at, std::string_view bytes) {
     StoredValue kept;
     kept.write = write;
-    if (write == core::WriteId{}) return kept;
+    if (write == cas::WriteId{}) return kept;
     if (!is_whole || bytes.empty()) return broken("a row has no content");
     kept.written_at = engine_time(written_at);
     kept.bytes = bytes;
@@ -96,7 +96,7 @@ Result<Reading> reading_in(const Rows& rows) {
                    position_of(rows.big(0, 4))};
 }
 
-Result<Swapped> swapped_in(const Rows& rows, core::WriteId expected) {
+Result<Swapped> swapped_in(const Rows& rows, cas::WriteId expected) {
     Swapped swapped;
     const bool changed = rows.count() == 1 && rows.are({Column::big, Column::big, Column::record});
     if (changed && !rows.is_null(0, 0) && !rows.is_null(0, 1)) {
@@ -150,7 +150,7 @@ Result<FoundRecords> records_in(const Rows& rows, std::size_t most) {
         }
         auto kept = value_in(rows, row, 1);
         if (!kept) return kept.error();
-        if (rows.is_null(row, 0) || kept->write == core::WriteId{})
+        if (rows.is_null(row, 0) || kept->write == cas::WriteId{})
             return broken("a row has no name or was never written");
         read.entries.push_back({std::string(rows.bytes(row, 0)), std::move(*kept)});
     }
@@ -179,19 +179,19 @@ Result<std::int64_t> number_in(const Rows& rows) {
     return rows.big(0, 0);
 }
 
-void ServerClock::observe(core::EngineTime now, Instant received) {
+void ServerClock::observe(cas::EngineTime now, Instant received) {
     const Duration ahead = now.time_since_epoch() - received.time_since_epoch();
     if (!ahead_ || std::chrono::abs(ahead - *ahead_) > clock_step) even_since_ = received;
     ahead_ = ahead;
 }
 
-core::EngineTime ServerClock::not_after(Instant now, Duration wait) const {
-    if (!ahead_) return core::EngineTime::max();
-    return core::EngineTime(*ahead_ + now.time_since_epoch() + wait);
+cas::EngineTime ServerClock::not_after(Instant now, Duration wait) const {
+    if (!ahead_) return cas::EngineTime::max();
+    return cas::EngineTime(*ahead_ + now.time_since_epoch() + wait);
 }
 
 bool ServerClock::is_even_for(Duration span, Instant now) const {
     return ahead_ && now - even_since_ >= span;
 }
 
-}  // namespace holdfast::postgres
+}  // namespace holdfast::store::postgres

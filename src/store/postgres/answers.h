@@ -9,27 +9,27 @@
 #include "store/cas/engine.h"
 #include "store/postgres/rows.h"
 
-namespace holdfast::postgres {
+namespace holdfast::store::postgres {
 
 // Decode the results of the schema's functions. Error `store_unavailable` if a result is malformed: someone has changed
 // the functions or their data.
 
-Result<core::Reading> reading_in(const Rows& rows);
+Result<cas::Reading> reading_in(const Rows& rows);
 /// Decodes the result of `swap` or `change`, or a part of that of `swaps`.
-Result<core::Swapped> swapped_in(const Rows& rows, core::WriteId expected);
+Result<cas::Swapped> swapped_in(const Rows& rows, cas::WriteId expected);
 /// Splits the result of `swaps` into `asked` parts, each like the result of `swap`.
 Result<std::vector<Rows>> parts_in(const Rows& rows, std::size_t asked);
 /// At most `most` entries, and whether there were more.
-Result<core::FoundRecords> records_in(const Rows& rows, std::size_t most);
+Result<cas::FoundRecords> records_in(const Rows& rows, std::size_t most);
 Result<std::vector<std::string>> names_in(const Rows& rows);
 Result<std::int64_t> number_in(const Rows& rows);
 /// What a server process waited for when it was terminated, for humans; empty if unknown.
 std::string wait_in(const Rows& rows);
 
-inline core::EngineTime engine_time(std::int64_t ns) {
-    return core::EngineTime(core::EngineTime::duration(ns));
+inline cas::EngineTime engine_time(std::int64_t ns) {
+    return cas::EngineTime(cas::EngineTime::duration(ns));
 }
-inline std::int64_t to_ns(core::EngineTime time) {
+inline std::int64_t to_ns(cas::EngineTime time) {
     return time.time_since_epoch().count();
 }
 
@@ -37,10 +37,10 @@ inline std::int64_t to_ns(core::EngineTime time) {
 class ServerClock {
  public:
     /// A reply received at `received` reported the time `now`.
-    void observe(core::EngineTime now, Instant received);
+    void observe(cas::EngineTime now, Instant received);
 
     /// The engine's time after `wait` from now, or somewhat earlier, never later; the maximum if no reply was observed.
-    core::EngineTime not_after(Instant now, Duration wait) const;
+    cas::EngineTime not_after(Instant now, Duration wait) const;
 
     /// True if it has run at the rate of this machine's clock, without a step, for at least `span`.
     bool is_even_for(Duration span, Instant now) const;
@@ -50,4 +50,4 @@ class ServerClock {
     Instant even_since_;
 };
 
-}  // namespace holdfast::postgres
+}  // namespace holdfast::store::postgres

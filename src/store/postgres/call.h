@@ -13,7 +13,7 @@
 #include "store/postgres/params.h"
 #include "store/postgres/rows.h"
 
-namespace holdfast::postgres {
+namespace holdfast::store::postgres {
 
 /// The operation of a swap that can share a statement with others.
 enum class Wants : std::uint8_t { nothing_of_this, to_make, to_change, to_end };
@@ -56,4 +56,4 @@ struct Group {
     Instant sent_at;
 };
 
-}  // namespace holdfast::postgres
+}  // namespace holdfast::store::postgres

@@ -19,7 +19,7 @@
 #include "base/result.h"
 #include "store/postgres/schema.h"
 
-namespace holdfast::postgres {
+namespace holdfast::store::postgres {
 
 using Parameters = std::vector<std::pair<std::string, std::string>>;
 
@@ -494,4 +494,4 @@ void Connection::read_notices() {
     }
 }
 
-}  // namespace holdfast::postgres
+}  // namespace holdfast::store::postgres

@@ -13,7 +13,7 @@
 
 struct pg_conn;
 
-namespace holdfast::postgres {
+namespace holdfast::store::postgres {
 
 /// What a server reports about itself when a connection is ready.
 struct Hello {
@@ -136,4 +136,4 @@ extern const char* const no_answer;
 /// The first line of an error message from libpq. It never contains a password.
 std::string first_line(const char* message);
 
-}  // namespace holdfast::postgres
+}  // namespace holdfast::store::postgres

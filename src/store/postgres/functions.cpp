@@ -1,6 +1,6 @@
 #include "store/postgres/schema.h"
 
-namespace holdfast::postgres {
+namespace holdfast::store::postgres {
 
 const std::string_view functions = R"sql(
 CREATE OR REPLACE FUNCTION ~.clock() RETURNS bigint LANGUAGE sql VOLATILE
@@ -359,4 +359,4 @@ BEGIN
 END $$;
 )sql";
 
-}  // namespace holdfast::postgres
+}  // namespace holdfast::store::postgres

@@ -4,7 +4,7 @@
 #include "base/encodings.h"
 #include "store/cas/engine.h"
 
-namespace holdfast::postgres {
+namespace holdfast::store::postgres {
 namespace {
 
 constexpr char between = '.';
@@ -12,10 +12,10 @@ constexpr std::size_t max_waiting_bytes = 4 * 1024 * 1024;
 
 }  // namespace
 
-static_assert((core::Engine::notice_bytes + 2) / 3 * 4 <= payload_bytes, "every notice fits into a payload");
+static_assert((cas::Engine::notice_bytes + 2) / 3 * 4 <= payload_bytes, "every notice fits into a payload");
 
 std::string payload_of(std::string_view notice) {
-    HOLDFAST_ASSERT(notice.size() <= core::Engine::notice_bytes);
+    HOLDFAST_ASSERT(notice.size() <= cas::Engine::notice_bytes);
     return to_base64url(notice);
 }
 
@@ -56,4 +56,4 @@ std::vector<std::string> Notices::take(std::size_t max_payloads) {
     return payloads;
 }
 
-}  // namespace holdfast::postgres
+}  // namespace holdfast::store::postgres

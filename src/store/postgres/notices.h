@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace holdfast::postgres {
+namespace holdfast::store::postgres {
 
 /// The limit of one NOTIFY in PostgreSQL: text of less than 8000 bytes.
 inline constexpr std::size_t payload_bytes = 7999;
@@ -30,4 +30,4 @@ class Notices {
     std::size_t bytes_ = 0;
 };
 
-}  // namespace holdfast::postgres
+}  // namespace holdfast::store::postgres

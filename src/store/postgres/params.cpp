@@ -2,7 +2,7 @@
 
 #include "base/assert.h"
 
-namespace holdfast::postgres {
+namespace holdfast::store::postgres {
 void Params::put(std::uint64_t value, int size) {
     while (size-- > 0)
         data_ += static_cast<char>(value >> (8 * size) & 0xff);
@@ -108,4 +108,4 @@ Params::Pointers Params::pointers() const {
     return out;
 }
 
-}  // namespace holdfast::postgres
+}  // namespace holdfast::store::postgres

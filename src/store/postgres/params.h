@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace holdfast::postgres {
+namespace holdfast::store::postgres {
 
 /// PostgreSQL's type OIDs.
 enum class Type : std::uint32_t { truth = 16, bytea = 17, big = 20, small = 21, number = 23, text = 25, id = 2950 };
@@ -55,4 +55,4 @@ class Params {
     int count_ = 0;
 };
 
-}  // namespace holdfast::postgres
+}  // namespace holdfast::store::postgres

@@ -11,7 +11,7 @@
 #include "store/postgres/call.h"
 #include "store/postgres/schema.h"
 
-namespace holdfast::postgres {
+namespace holdfast::store::postgres {
 
 /// The maximum number of calls in a group that begins with this one.
 std::size_t max_in_group(const Call& call);
@@ -437,7 +437,7 @@ void Pool::on_failure(Connection& connection, Group& group) {
     }
     if (is_lost(failure.state)) {
         for (const CallPtr& call : group.calls)
-            answer(call, Error{std::string(core::store_lost), "PostgreSQL: " + failure.message});
+            answer(call, Error{std::string(cas::store_lost), "PostgreSQL: " + failure.message});
         return;
     }
     const bool was_alone = group.calls.size() == 1;
@@ -527,4 +527,4 @@ void Pool::on_time() {
     watch_time();
 }
 
-}  // namespace holdfast::postgres
+}  // namespace holdfast::store::postgres

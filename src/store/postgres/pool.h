@@ -13,7 +13,7 @@
 #include "store/postgres/call.h"
 #include "store/postgres/connection.h"
 
-namespace holdfast::postgres {
+namespace holdfast::store::postgres {
 
 /// The connections to a server: one that listens, and some that carry calls. Broken connections are reopened. A call is
 /// answered exactly once: with committed rows, or with the error `store_unavailable`.
@@ -128,4 +128,4 @@ class Pool final : Connection::Owner {
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-}  // namespace holdfast::postgres
+}  // namespace holdfast::store::postgres

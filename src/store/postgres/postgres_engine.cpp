@@ -18,10 +18,9 @@
 #include "store/postgres/pool.h"
 #include "store/postgres/schema.h"
 
-namespace holdfast {
+namespace holdfast::store::postgres {
 namespace {
 
-using namespace core;
 using namespace postgres;
 
 constexpr std::size_t max_look = 10'000;
@@ -29,8 +28,8 @@ constexpr std::int32_t max_sweep = 1000;
 constexpr std::size_t payloads_at_once = 16;
 constexpr Duration tell_pause = 10ms;  // between batches of notices that may be lost
 
-std::int16_t number_of(Kind kind) {
-    return kind == Kind::record ? 0 : 1;
+std::int16_t number_of(cas::Kind kind) {
+    return kind == cas::Kind::record ? 0 : 1;
 }
 
 /// One more than requested, to detect whether there are more.
@@ -62,7 +61,7 @@ Pool::Settings pool_settings(const PostgresEngineOptions& options) {
     return settings;
 }
 
-Wants wants_of(const Swap& swap) {
+Wants wants_of(const cas::Swap& swap) {
     if (swap.expected == 0) return swap.bytes.empty() ? Wants::nothing_of_this : Wants::to_make;
     return swap.bytes.empty() ? Wants::to_end : Wants::to_change;
 }
@@ -95,7 +94,7 @@ std::string status_of(const PostgresEngineOptions& options, const Pool& pool, co
     return boost::json::serialize(status);
 }
 
-class PostgresEngine final : public Engine, Pool::Owner {
+class PostgresEngine final : public cas::Engine, Pool::Owner {
  public:
     PostgresEngine(boost::asio::io_context& loop, PostgresEngineOptions options)
         : loop_(loop),
@@ -109,18 +108,18 @@ class PostgresEngine final : public Engine, Pool::Owner {
         *alive_ = false;
     }
 
-    void fetch(Kind kind, std::string_view name, Callback<Result<Reading>> reply) override;
-    void swap(const Swap& swap, Callback<Result<Swapped>> reply) override;
-    void overlapping(std::string_view resource, std::size_t most, Callback<Result<FoundRecords>> reply) override;
-    void of_holder(std::string_view holder, std::size_t most, Callback<Result<FoundRecords>> reply) override;
-    void scan(Kind kind, std::string_view prefix, std::string_view after, std::size_t most,
-              Callback<Result<Page>> reply) override;
+    void fetch(cas::Kind kind, std::string_view name, Callback<Result<cas::Reading>> reply) override;
+    void swap(const cas::Swap& swap, Callback<Result<cas::Swapped>> reply) override;
+    void overlapping(std::string_view resource, std::size_t most, Callback<Result<cas::FoundRecords>> reply) override;
+    void of_holder(std::string_view holder, std::size_t most, Callback<Result<cas::FoundRecords>> reply) override;
+    void scan(cas::Kind kind, std::string_view prefix, std::string_view after, std::size_t most,
+              Callback<Result<cas::Page>> reply) override;
     void overdue(std::size_t most, Callback<Result<std::vector<std::string>>> reply) override;
 
     /// The time until it begins, until it is noticed that it does not end, and until it is then terminated.
     Duration swap_lingers() const override { return 2 * options_.answer_within + 1s; }
 
-    void start(EngineListener& listener) override {
+    void start(cas::EngineListener& listener) override {
         listener_ = &listener;
         pool_.start();
         sweep_later();
@@ -140,25 +139,25 @@ class PostgresEngine final : public Engine, Pool::Owner {
 
     /// The facts needed to judge the reply to a swap.
     struct Asked {
-        WriteId expected;
-        EngineTime from, until;
+        cas::WriteId expected;
+        cas::EngineTime from, until;
         std::string notice;  ///< to be sent if it is done
     };
-    Result<Swapped> on_swapped(const Asked& asked, const Rows& rows);
-    void look(CallPtr call, std::size_t most, Callback<Result<FoundRecords>> reply);
+    Result<cas::Swapped> on_swapped(const Asked& asked, const Rows& rows);
+    void look(CallPtr call, std::size_t most, Callback<Result<cas::FoundRecords>> reply);
     void tell_soon();
     void tell();
     void sweep_later();
     void sweep();
     /// Observes the engine's time in a reply.
-    void note(EngineTime now) { clock_.observe(now, store_clock_now()); }
+    void note(cas::EngineTime now) { clock_.observe(now, store_clock_now()); }
 
     boost::asio::io_context& loop_;
     const PostgresEngineOptions options_;
     Pool pool_;
     boost::asio::steady_timer sweep_timer_, tell_timer_;
     Random random_;
-    EngineListener* listener_ = nullptr;
+    cas::EngineListener* listener_ = nullptr;
     Hello hello_;
     ServerClock clock_;
     Notices notices_;
@@ -170,33 +169,33 @@ class PostgresEngine final : public Engine, Pool::Owner {
 
 // ---- calls ----
 
-void PostgresEngine::fetch(Kind kind, std::string_view name, Callback<Result<Reading>> reply) {
+void PostgresEngine::fetch(cas::Kind kind, std::string_view name, Callback<Result<cas::Reading>> reply) {
     auto call = call_of(statement::fetch);
     call->locks = true;
     call->name = name;
     call->params.small(number_of(kind)).bytes(name).truth(false);
     call->reply = [this, reply = std::move(reply)](Result<Rows> rows) mutable {
-        auto reading = rows ? reading_in(*rows) : Result<Reading>(rows.error());
+        auto reading = rows ? reading_in(*rows) : Result<cas::Reading>(rows.error());
         if (reading) note(reading->now);
         reply(std::move(reading));
     };
     pool_.call(std::move(call));
 }
 
-void PostgresEngine::swap(const Swap& swap, Callback<Result<Swapped>> reply) {
+void PostgresEngine::swap(const cas::Swap& swap, Callback<Result<cas::Swapped>> reply) {
     HOLDFAST_ASSERT(swap.notice.size() <= notice_bytes);
     const bool tells_inside = swap.notice_must_arrive && !swap.notice.empty();
     const Wants wants = wants_of(swap);
     auto call = call_of(wants == Wants::to_change && !tells_inside ? statement::change : statement::swap);
     call->writes = call->locks = true;
     call->name = swap.name;
-    call->is_document = swap.kind == Kind::document;
+    call->is_document = swap.kind == cas::Kind::document;
     call->wants = wants;
     call->tells = tells_inside;
     call->alone = wants == Wants::nothing_of_this;
     call->marker = swap.marker.bytes();
     call->position = static_cast<std::int64_t>(swap.position);
-    const EngineTime until = std::min(swap.until, clock_.not_after(store_clock_now(), options_.answer_within));
+    const cas::EngineTime until = std::min(swap.until, clock_.not_after(store_clock_now(), options_.answer_within));
     call->params.small(number_of(swap.kind))
         .bytes(swap.name)
         .bytes(swap.expected.bytes())
@@ -214,12 +213,12 @@ void PostgresEngine::swap(const Swap& swap, Callback<Result<Swapped>> reply) {
         .truth(false);
     Asked asked{swap.expected, swap.from, swap.until, tells_inside ? std::string() : std::string(swap.notice)};
     call->reply = [this, asked = std::move(asked), reply = std::move(reply)](Result<Rows> rows) mutable {
-        reply(rows ? on_swapped(asked, *rows) : Result<Swapped>(rows.error()));
+        reply(rows ? on_swapped(asked, *rows) : Result<cas::Swapped>(rows.error()));
     };
     pool_.call(std::move(call));
 }
 
-Result<Swapped> PostgresEngine::on_swapped(const Asked& asked, const Rows& rows) {
+Result<cas::Swapped> PostgresEngine::on_swapped(const Asked& asked, const Rows& rows) {
     auto swapped = swapped_in(rows, asked.expected);
     if (!swapped) return swapped;
     note(swapped->now);
@@ -234,20 +233,21 @@ Result<Swapped> PostgresEngine::on_swapped(const Asked& asked, const Rows& rows)
     return swapped;
 }
 
-void PostgresEngine::look(CallPtr call, std::size_t most, Callback<Result<FoundRecords>> reply) {
+void PostgresEngine::look(CallPtr call, std::size_t most, Callback<Result<cas::FoundRecords>> reply) {
     call->reply = [this, most, reply = std::move(reply)](Result<Rows> rows) mutable {
-        auto read = rows ? records_in(*rows, most) : Result<FoundRecords>(rows.error());
+        auto read = rows ? records_in(*rows, most) : Result<cas::FoundRecords>(rows.error());
         if (read) note(read->now);
         reply(std::move(read));
     };
     pool_.call(std::move(call));
 }
 
-void PostgresEngine::overlapping(std::string_view resource, std::size_t most, Callback<Result<FoundRecords>> reply) {
+void PostgresEngine::overlapping(std::string_view resource, std::size_t most,
+                                 Callback<Result<cas::FoundRecords>> reply) {
     most = std::min(most, max_look);
     std::vector<std::int32_t> cuts;
     std::string low, high;
-    if (const auto file = file_path(resource)) {
+    if (const auto file = lease::file_path(resource)) {
         for (std::size_t i = 0; i < file->path.size(); ++i)
             if (file->path[i] == '/') cuts.push_back(static_cast<std::int32_t>(file->scope.size() + i));
         if (file->tree) {
@@ -260,22 +260,22 @@ void PostgresEngine::overlapping(std::string_view resource, std::size_t most, Ca
     look(std::move(call), most, std::move(reply));
 }
 
-void PostgresEngine::of_holder(std::string_view holder, std::size_t most, Callback<Result<FoundRecords>> reply) {
+void PostgresEngine::of_holder(std::string_view holder, std::size_t most, Callback<Result<cas::FoundRecords>> reply) {
     most = std::min(most, max_look);
     auto call = call_of(statement::of_holder);
     call->params.bytes(holder).number(one_more_than(most));
     look(std::move(call), most, std::move(reply));
 }
 
-void PostgresEngine::scan(Kind kind, std::string_view prefix, std::string_view after, std::size_t most,
-                          Callback<Result<Page>> reply) {
+void PostgresEngine::scan(cas::Kind kind, std::string_view prefix, std::string_view after, std::size_t most,
+                          Callback<Result<cas::Page>> reply) {
     most = std::clamp<std::size_t>(most, 1, max_look);
     auto call = call_of(statement::scan);
     call->params.small(number_of(kind)).bytes(prefix).bytes(end_of(prefix)).bytes(after).number(one_more_than(most));
-    look(std::move(call), most, [reply = std::move(reply)](Result<FoundRecords> read) mutable {
+    look(std::move(call), most, [reply = std::move(reply)](Result<cas::FoundRecords> read) mutable {
         if (!read) return reply(read.error());
         std::string next = read->cut ? read->entries.back().name : std::string();
-        reply(Page{std::move(read->entries), read->now, std::move(next)});
+        reply(cas::Page{std::move(read->entries), read->now, std::move(next)});
     });
 }
 
@@ -362,8 +362,8 @@ void PostgresEngine::sweep() {
 
 }  // namespace
 
-std::unique_ptr<core::Engine> make_postgres_engine(boost::asio::io_context& loop, PostgresEngineOptions options) {
+std::unique_ptr<cas::Engine> make_postgres_engine(boost::asio::io_context& loop, PostgresEngineOptions options) {
     return std::make_unique<PostgresEngine>(loop, std::move(options));
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::store::postgres

@@ -14,7 +14,7 @@ namespace boost::asio {
 class io_context;
 }
 
-namespace holdfast {
+namespace holdfast::store::postgres {
 
 struct PostgresEngineOptions {
     std::vector<std::pair<std::string, std::string>> parameters;  ///< for libpq, as in a connection string
@@ -64,6 +64,6 @@ Result<PostgresEngineOptions> parse_postgres_engine(std::string_view url);
 /// whenever that record is. The position that a swap requires is checked before it writes anything.
 ///
 /// A pooler that switches sessions between transactions cannot be used: it breaks LISTEN and prepared statements.
-std::unique_ptr<core::Engine> make_postgres_engine(boost::asio::io_context& loop, PostgresEngineOptions options);
+std::unique_ptr<cas::Engine> make_postgres_engine(boost::asio::io_context& loop, PostgresEngineOptions options);
 
-}  // namespace holdfast
+}  // namespace holdfast::store::postgres

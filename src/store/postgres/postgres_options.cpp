@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "store/postgres/postgres_engine.h"
 
-namespace holdfast {
+namespace holdfast::store::postgres {
 namespace {
 
 constexpr std::size_t schema_bytes = 48;
@@ -94,4 +94,4 @@ Result<PostgresEngineOptions> parse_postgres_engine(std::string_view url) {
     return options;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::store::postgres

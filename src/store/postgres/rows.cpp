@@ -2,7 +2,7 @@
 
 #include <libpq-fe.h>
 
-namespace holdfast::postgres {
+namespace holdfast::store::postgres {
 namespace {
 
 constexpr Oid oid_of_truth = 16, oid_of_bytea = 17, oid_of_bigint = 20, oid_of_record = 2249, oid_of_uuid = 2950;
@@ -84,4 +84,4 @@ std::string_view Rows::bytes(int row, int column) const {
             static_cast<std::size_t>(PQgetlength(result_.get(), row_ + row, column_ + column))};
 }
 
-}  // namespace holdfast::postgres
+}  // namespace holdfast::store::postgres

@@ -7,7 +7,7 @@
 
 struct pg_result;
 
-namespace holdfast::postgres {
+namespace holdfast::store::postgres {
 
 /// The column types of our functions' results.
 enum class Column : std::uint8_t { truth, big, bytes, record, id };
@@ -40,4 +40,4 @@ class Rows {
     int row_ = 0, rows_ = 0, column_ = 0;
 };
 
-}  // namespace holdfast::postgres
+}  // namespace holdfast::store::postgres

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace holdfast::postgres {
+namespace holdfast::store::postgres {
 namespace {
 
 /// Replaces `~` by the schema's name.
@@ -183,4 +183,4 @@ std::string prepare_sql(std::string_view schema, long long answer_within_ms) {
     return fmt::format("SET statement_timeout = {};{}", answer_within_ms, in_schema(prepare, schema));
 }
 
-}  // namespace holdfast::postgres
+}  // namespace holdfast::store::postgres

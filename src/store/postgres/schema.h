@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace holdfast::postgres {
+namespace holdfast::store::postgres {
 
 /// The schema version that this program creates and works with.
 inline constexpr int schema_version = 5;
@@ -40,4 +40,4 @@ std::string prepare_sql(std::string_view schema, long long answer_within_ms);
 /// older version that fronts are still calling: no existing name changes its parameters or its result.
 extern const std::string_view functions;
 
-}  // namespace holdfast::postgres
+}  // namespace holdfast::store::postgres

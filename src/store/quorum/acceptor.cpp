@@ -7,43 +7,43 @@
 #include "store/memory/memory_store.h"
 #include "store/quorum/ballot_table.h"
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 namespace {
 
 /// How far ahead of need the ceiling is raised: at a hundred thousand attempts a second, it covers more than a minute
 /// without an answer from the disk. A higher ceiling is requested when half of it is used up.
-constexpr Token reserve = Token{1} << 24;
+constexpr lease::Token reserve = lease::Token{1} << 24;
 
-constexpr std::size_t max_name_bytes = limits::resource_bytes + limits::namespace_bytes + 2;
+constexpr std::size_t max_name_bytes = lease::limits::resource_bytes + lease::limits::namespace_bytes + 2;
 
 class Read final : public Update {
  public:
-    explicit Read(Record& into) : into_(into) {}
-    Effect apply(Record& record, const Neighbours&, Instant) override {
+    explicit Read(lease::Record& into) : into_(into) {}
+    Effect apply(lease::Record& record, const lease::Neighbours&, Instant) override {
         into_ = record;
         return Effect::none;
     }
     void done(Result<void>) override {}
 
  private:
-    Record& into_;
+    lease::Record& into_;
 };
 
 class Overwrite final : public Update {
  public:
-    using Told = std::function<void(const Record& before, const Record& after)>;
-    explicit Overwrite(Record record, Told told = {}) : record_(std::move(record)), told_(std::move(told)) {}
-    Effect apply(Record& record, const Neighbours&, Instant now) override {
-        settle(record_, now);
+    using Told = std::function<void(const lease::Record& before, const lease::Record& after)>;
+    explicit Overwrite(lease::Record record, Told told = {}) : record_(std::move(record)), told_(std::move(told)) {}
+    Effect apply(lease::Record& record, const lease::Neighbours&, Instant now) override {
+        lease::settle(record_, now);
         if (told_) told_(record, record_);
-        const bool freed = frees_something(record, record_);
+        const bool freed = cas::frees_something(record, record_);
         record = std::move(record_);
         return freed ? Effect::freed : Effect::changed;
     }
     void done(Result<void>) override {}
 
  private:
-    Record record_;
+    lease::Record record_;
     Told told_;
 };
 
@@ -51,11 +51,11 @@ class Overwrite final : public Update {
 class Gather final : public Update {
  public:
     Gather(ReadReply& reply, std::size_t most) : reply_(reply), most_(most) {}
-    Effect apply(Record&, const Neighbours& neighbours, Instant now) override {
+    Effect apply(lease::Record&, const lease::Neighbours& neighbours, Instant now) override {
         // Everything conflicts with this predicate, so all overlapping records are visited (G2).
-        neighbours.visit(Predicate::mutates, [&](std::string_view resource, const Record& record) {
-            Record shown = record;
-            settle(shown, now);
+        neighbours.visit(lease::Predicate::mutates, [&](std::string_view resource, const lease::Record& record) {
+            lease::Record shown = record;
+            lease::settle(shown, now);
             shown.ended.clear();
             shown.past.clear();
             if (shown.empty()) return true;
@@ -63,7 +63,7 @@ class Gather final : public Update {
                 reply_.cut = true;
                 return false;
             }
-            reply_.entries.push_back({std::string(resource), to_relative(std::move(shown), now)});
+            reply_.entries.push_back({std::string(resource), cas::to_relative(std::move(shown), now)});
             return true;
         });
         return Effect::none;
@@ -75,11 +75,11 @@ class Gather final : public Update {
     std::size_t most_;
 };
 
-Token highest_in(const Record& record) {
-    Token highest = 0;
-    for (const Lease& lease : record.leases)
+lease::Token highest_in(const lease::Record& record) {
+    lease::Token highest = 0;
+    for (const lease::Lease& lease : record.leases)
         highest = std::max(highest, lease.token);
-    for (const Reservation& kept : record.reserved)
+    for (const lease::Reservation& kept : record.reserved)
         highest = std::max(highest, kept.lease.token);
     return highest;
 }
@@ -113,8 +113,8 @@ struct Acceptor::Impl {
         return number <= ceiling;
     }
 
-    Record read(std::string_view resource) {
-        Record record;
+    lease::Record read(std::string_view resource) {
+        lease::Record record;
         Read reading(record);
         records.update(resource, reading);
         return record;
@@ -142,7 +142,7 @@ struct Acceptor::Impl {
         entry->touched = now;
         answer.granted = true;
         answer.accepted = entry->accepted;
-        answer.record = to_relative(read(message.resource), now);  // Q5: settled, but with its ballot
+        answer.record = cas::to_relative(read(message.resource), now);  // Q5: settled, but with its ballot
         return answer;
     }
 
@@ -151,7 +151,7 @@ struct Acceptor::Impl {
         BallotEntry* entry = ballots.find(message.resource);
         Vote answer = vote(message.ballot, true, entry);
         const bool heard_before = entry != nullptr && entry->accepted == message.ballot;
-        const Token highest = highest_in(message.record.record);
+        const lease::Token highest = highest_in(message.record.record);
         const bool too_low = message.ballot < answer.promised;
         answer.granted = heard_before;
         if (heard_before || too_low) return answer;
@@ -162,9 +162,9 @@ struct Acceptor::Impl {
         if (entry == nullptr) return answer;
         const bool own_next = message.next.node == message.ballot.node && message.next.boot == message.ballot.boot;
         *entry = {own_next ? std::max(message.ballot, message.next) : message.ballot, message.ballot, now, false};
-        Overwrite overwrite(to_absolute(std::move(message.record), now),
-                            [&](const Record& before, const Record& after) {
-                                tell_changes({message.resource, before, after, now}, config.rates(), listener);
+        Overwrite overwrite(cas::to_absolute(std::move(message.record), now),
+                            [&](const lease::Record& before, const lease::Record& after) {
+                                cas::tell_changes({message.resource, before, after, now}, config.rates(), listener);
                             });
         records.update(message.resource, overwrite);
         answer.highest_token = highest_token = std::max(highest_token, highest);
@@ -176,7 +176,7 @@ struct Acceptor::Impl {
         if (silent() || message.name.size() > max_name_bytes) return std::nullopt;
         ReadReply reply;
         reply.number = message.number;
-        const std::size_t most = std::min<std::size_t>(message.most, limits::obstacles + 1);
+        const std::size_t most = std::min<std::size_t>(message.most, lease::limits::obstacles + 1);
         if (message.kind == ReadRequest::Kind::overlapping) {
             Gather gather(reply, most);
             records.update(message.name, gather);
@@ -184,11 +184,11 @@ struct Acceptor::Impl {
         }
         const auto which =
             message.kind == ReadRequest::Kind::of_holder ? Store::Which::active : Store::Which::active_or_reserved;
-        records.leases_of(message.name, which, most, [&](Result<std::vector<LeaseName>> names) {
-            for (LeaseName& name : *names) {
+        records.leases_of(message.name, which, most, [&](Result<std::vector<lease::LeaseName>> names) {
+            for (lease::LeaseName& name : *names) {
                 ReadReply::Entry& entry = reply.entries.emplace_back();
                 entry.resource = std::move(name.resource);
-                Lease& lease = entry.record.record.leases.emplace_back();
+                lease::Lease& lease = entry.record.record.leases.emplace_back();
                 lease.token = name.token;
                 lease.holder = message.name;
             }
@@ -199,14 +199,14 @@ struct Acceptor::Impl {
 
     const QuorumConfig config;
     StoreListener& listener;
-    MemoryStore records;
+    memory::MemoryStore records;
     BallotTable ballots;
     Instant now;
     Instant silent_until;
-    Token highest_token = 0;
-    Token ceiling = 0;
-    Token needed = 0;  ///< the highest token or counter requested
-    Token asked = 0;   ///< the highest ceiling requested
+    lease::Token highest_token = 0;
+    lease::Token ceiling = 0;
+    lease::Token needed = 0;  ///< the highest token or counter requested
+    lease::Token asked = 0;   ///< the highest ceiling requested
 };
 
 Acceptor::Acceptor(Parts parts) : impl_(std::make_unique<Impl>(parts)) {}
@@ -236,19 +236,19 @@ std::optional<ReadReply> Acceptor::answer(const ReadRequest& message) {
     return impl_->answer(message);
 }
 
-void Acceptor::raise_token_ceiling(Token durable) {
+void Acceptor::raise_token_ceiling(lease::Token durable) {
     impl_->ceiling = std::max(impl_->ceiling, durable);
 }
 
-std::optional<Token> Acceptor::wants_ceiling() {
-    const Token needed = std::max(impl_->needed, impl_->highest_token);
-    const Token reserved = std::max(impl_->ceiling, impl_->asked);
-    if (needed + reserve / 2 <= reserved || reserved >= token_limit) return std::nullopt;
-    impl_->asked = std::min(needed + reserve, token_limit);
+std::optional<lease::Token> Acceptor::wants_ceiling() {
+    const lease::Token needed = std::max(impl_->needed, impl_->highest_token);
+    const lease::Token reserved = std::max(impl_->ceiling, impl_->asked);
+    if (needed + reserve / 2 <= reserved || reserved >= lease::token_limit) return std::nullopt;
+    impl_->asked = std::min(needed + reserve, lease::token_limit);
     return impl_->asked;
 }
 
-Token Acceptor::highest_token() const {
+lease::Token Acceptor::highest_token() const {
     return impl_->highest_token;
 }
 
@@ -260,8 +260,8 @@ bool Acceptor::admits_counter(std::uint64_t counter) const {
     return counter <= impl_->ceiling;
 }
 
-Token Acceptor::token_headroom() const {
-    const Token used = std::max(impl_->highest_token, impl_->needed);
+lease::Token Acceptor::token_headroom() const {
+    const lease::Token used = std::max(impl_->highest_token, impl_->needed);
     return impl_->ceiling > used ? impl_->ceiling - used : 0;
 }
 
@@ -287,7 +287,7 @@ void Acceptor::for_each_register(const Visit& visit) const {
     });
 }
 
-void Acceptor::restore(std::string_view resource, const RegisterBallots& ballots, const Record& record) {
+void Acceptor::restore(std::string_view resource, const RegisterBallots& ballots, const lease::Record& record) {
     BallotEntry* entry = impl_->ballots.find(resource);
     if (entry == nullptr) entry = impl_->ballots.add(resource, impl_->now);
     if (entry == nullptr) return;
@@ -305,12 +305,12 @@ void Acceptor::restore_forgotten(Ballot ballot) {
     impl_->ballots.forget_up_to(ballot);
 }
 
-const MemoryStore& Acceptor::records() const {
+const memory::MemoryStore& Acceptor::records() const {
     return impl_->records;
 }
 
-MemoryStore& Acceptor::records() {
+memory::MemoryStore& Acceptor::records() {
     return impl_->records;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

@@ -10,9 +10,11 @@
 #include "store/quorum/quorum_config.h"
 #include "store/store.h"
 
-namespace holdfast::core {
-
+namespace holdfast::store::memory {
 class MemoryStore;
+}
+
+namespace holdfast::store::quorum {
 
 /// One node's share of every register: the ballots, and the records in an embedded store. A pure state machine: time is
 /// an argument, and answers are return values.
@@ -31,8 +33,8 @@ class Acceptor {
         const QuorumConfig& config;
         StoreListener& listener;  ///< notified of accepted changes and of leases that end here
         HashKey hash_key;
-        Instant silent_until{};   ///< Q10: it answers nothing before; Instant{} if no memory was lost
-        Token highest_token = 0;  ///< the durable ceiling read at start (Q11)
+        Instant silent_until{};          ///< Q10: it answers nothing before; Instant{} if no memory was lost
+        lease::Token highest_token = 0;  ///< the durable ceiling read at start (Q11)
     };
     explicit Acceptor(Parts parts);
     ~Acceptor();
@@ -49,10 +51,10 @@ class Acceptor {
     /// Tokens and ballot counters above the ceiling are not granted, since a restart must not forget them (Q11). The
     /// owner of the disk raises the ceiling ahead of need; wants_ceiling() returns the value to reach, at most once for
     /// each.
-    void raise_token_ceiling(Token durable);
-    std::optional<Token> wants_ceiling();
-    Token highest_token() const;
-    Token token_headroom() const;  ///< unused numbers below the ceiling
+    void raise_token_ceiling(lease::Token durable);
+    std::optional<lease::Token> wants_ceiling();
+    lease::Token highest_token() const;
+    lease::Token token_headroom() const;  ///< unused numbers below the ceiling
     /// Ballots up to this counter are to be expected: the ceiling should be above it.
     void expect_counter(std::uint64_t counter);
     bool admits_counter(std::uint64_t counter) const;
@@ -63,25 +65,26 @@ class Acceptor {
     /// heard of nothing newer, its record is the one that a Prepare of `next` would return.
     struct Chosen {
         Ballot next;
-        Record record;
+        lease::Record record;
     };
     void mark_chosen(std::string_view resource, Ballot ballot, Ballot next);
     std::optional<Chosen> chosen(std::string_view resource);
 
     /// Saves and restores records and ballots over a clean stop (Q10).
-    using Visit = std::function<void(std::string_view resource, const RegisterBallots& ballots, const Record& record)>;
+    using Visit =
+        std::function<void(std::string_view resource, const RegisterBallots& ballots, const lease::Record& record)>;
     void for_each_register(const Visit& visit) const;
-    void restore(std::string_view resource, const RegisterBallots& ballots, const Record& record);
+    void restore(std::string_view resource, const RegisterBallots& ballots, const lease::Record& record);
     Ballot forgotten() const;  ///< the highest ballot ever dropped; kept over a clean stop as well
     void restore_forgotten(Ballot ballot);
 
     /// The records at this node, for lists (Store::list, in the acceptor's measure of time).
-    const MemoryStore& records() const;
-    MemoryStore& records();
+    const memory::MemoryStore& records() const;
+    memory::MemoryStore& records();
 
  private:
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

@@ -3,7 +3,7 @@
 #include <compare>
 #include <cstdint>
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 
 /// A member of the cluster: its place among the members in the order of their ids, which all of them agree on (Q12).
 using NodeIndex = std::uint8_t;
@@ -29,4 +29,4 @@ struct RegisterBallots {
     bool operator==(const RegisterBallots&) const = default;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 
 BallotTable::BallotTable(HashKey key, Keep keep) : keep_(keep), entries_(make_text_map<BallotEntry>(key)) {}
 
@@ -31,4 +31,4 @@ Instant BallotTable::next_due() const {
     return due;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

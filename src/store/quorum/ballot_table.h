@@ -6,7 +6,7 @@
 #include "base/time.h"
 #include "store/quorum/ballot.h"
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 
 /// The ballots of one register at one acceptor.
 struct BallotEntry {
@@ -99,4 +99,4 @@ bool BallotTable::advance(Instant now, std::size_t steps, IsEmpty is_empty) {
     return work_off(registers_, now, steps, is_empty) || more;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

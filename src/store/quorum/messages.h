@@ -9,7 +9,7 @@
 #include "store/cas/relative_record.h"
 #include "store/quorum/ballot.h"
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 
 /// The messages about leases between the nodes of a quorum. They may be lost, delayed, duplicated, reordered and
 /// delivered after a restart (Q12).
@@ -27,12 +27,13 @@ struct Vote {
     Ballot ballot;           ///< of the attempt
     bool accepting = false;  ///< answers an Accept
     bool granted = false;
-    Ballot promised;          ///< if not granted: the ballot that caused the refusal
-    Token highest_token = 0;  ///< the highest that this acceptor has accepted, in any record and any incarnation (Q11)
+    Ballot promised;  ///< if not granted: the ballot that caused the refusal
+    lease::Token highest_token =
+        0;  ///< the highest that this acceptor has accepted, in any record and any incarnation (Q11)
 
     // Of a promise:
     Ballot accepted;  ///< the ballot of `record`; zero if the acceptor remembers none
-    RelativeRecord record;
+    cas::RelativeRecord record;
 
     bool operator==(const Vote&) const = default;
 };
@@ -42,7 +43,7 @@ struct Accept {
     std::string resource;
     Ballot ballot;
     Ballot next;  ///< promised along with it, so that the same node's next attempt needs no Prepare
-    RelativeRecord record;
+    cas::RelativeRecord record;
 
     bool operator==(const Accept&) const = default;
 };
@@ -60,7 +61,7 @@ struct ReadRequest {
 struct ReadReply {
     struct Entry {
         std::string resource;
-        RelativeRecord record;
+        cas::RelativeRecord record;
 
         bool operator==(const Entry&) const = default;
     };
@@ -83,4 +84,4 @@ struct Envelope {
     QuorumMessage message;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

@@ -4,7 +4,7 @@
 
 #include "base/assert.h"
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 
 PeerLives::PeerLives(Parts parts) : self_(parts.self), own_(std::move(parts.own)), seen_(std::move(parts.seen)) {
     HOLDFAST_ASSERT(self_ < parts.members && !own_.empty());
@@ -72,4 +72,4 @@ bool PeerLives::may_take_part(NodeIndex peer, LifeMark theirs) const {
     return !old() && seen_.at(peer) == theirs && durable_[peer] == theirs;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

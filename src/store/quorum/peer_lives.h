@@ -5,7 +5,7 @@
 
 #include "store/quorum/ballot.h"
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 
 /// One start of a node. Boot numbers count the starts of a state directory, so two copies of one directory give the
 /// same numbers; the incarnation, chosen at random at each start, tells them apart.
@@ -73,4 +73,4 @@ class PeerLives {
     bool old_ = false;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 namespace {
 
 constexpr Duration gone_after = 2s;  // a broken connection is restored long before
@@ -86,4 +86,4 @@ void PeerTransport::answer(const Envelope& asked, QuorumMessage message) {
     send_({config_.node, asked.from, config_.boot, asked.from_boot, std::move(message)});
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

@@ -7,7 +7,7 @@
 #include "store/quorum/messages.h"
 #include "store/quorum/quorum_config.h"
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 
 /// Tracks the known incarnations of the other nodes, and addresses and filters messages by incarnation.
 class PeerTransport {
@@ -55,4 +55,4 @@ class PeerTransport {
     std::optional<Instant> now_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

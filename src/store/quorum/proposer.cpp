@@ -8,14 +8,14 @@
 #include "store/cas/changes.h"
 #include "store/cas/overlapping.h"
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 namespace {
 
 /// The effect of an attempt's updates on a record.
 struct Decided {
     bool changed = false;
-    std::vector<Token> added;             ///< leases that are new
-    std::vector<Lease> extended;          ///< renewed leases, as they were before
+    std::vector<lease::Token> added;      ///< leases that are new
+    std::vector<lease::Lease> extended;   ///< renewed leases, as they were before
     std::vector<std::uint64_t> enqueued;  ///< waiters that are new
 };
 
@@ -24,30 +24,30 @@ bool is_in(const std::vector<Value>& values, const Value& value) {
     return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-std::vector<Token> tokens_of(const Record& record) {
-    std::vector<Token> tokens;
-    for (const Lease& lease : record.leases)
+std::vector<lease::Token> tokens_of(const lease::Record& record) {
+    std::vector<lease::Token> tokens;
+    for (const lease::Lease& lease : record.leases)
         tokens.push_back(lease.token);
     return tokens;
 }
 
 /// The leases that remain with another end, as they were before. All remaining leases if nothing else can have changed,
 /// since a renewal may yield the same end.
-std::vector<Lease> extended_in(const Record& record, const Record& before) {
+std::vector<lease::Lease> extended_in(const lease::Record& record, const lease::Record& before) {
     const bool only_renewed = record.leases.size() == before.leases.size() &&
                               record.waiters.size() == before.waiters.size() &&
                               record.reserved.size() == before.reserved.size();
-    std::vector<Lease> found;
-    for (const Lease& was : before.leases) {
-        const Lease* const is = record.find(was.token);
+    std::vector<lease::Lease> found;
+    for (const lease::Lease& was : before.leases) {
+        const lease::Lease* const is = record.find(was.token);
         if (is != nullptr && (only_renewed || is->expires_at != was.expires_at)) found.push_back(was);
     }
     return found;
 }
 
-std::vector<std::uint64_t> waiters_of(const Record& record) {
+std::vector<std::uint64_t> waiters_of(const lease::Record& record) {
     std::vector<std::uint64_t> ids;
-    for (const Waiter& waiter : record.waiters)
+    for (const lease::Waiter& waiter : record.waiters)
         ids.push_back(waiter.id);
     return ids;
 }
@@ -60,7 +60,7 @@ std::vector<Value> without(const std::vector<Value>& values, const std::vector<V
     return rest;
 }
 
-Decided apply_once(const std::vector<Pending>& batch, Record& record, const Neighbours& neighbours,
+Decided apply_once(const std::vector<Pending>& batch, lease::Record& record, const lease::Neighbours& neighbours,
                    const OwnTokens& own, Instant now) {
     const auto tokens = tokens_of(record);
     const auto waiters = waiters_of(record);
@@ -77,11 +77,11 @@ Decided apply_once(const std::vector<Pending>& batch, Record& record, const Neig
 
 /// Applies the updates in order, each to the result of the one before, with tokens of this node. If an update brings a
 /// higher token of its own, all are applied once more with tokens above that.
-Decided apply_all(const std::vector<Pending>& batch, Record& record, const Neighbours& neighbours, const OwnTokens& own,
-                  Instant now) {
-    Record before = record;
+Decided apply_all(const std::vector<Pending>& batch, lease::Record& record, const lease::Neighbours& neighbours,
+                  const OwnTokens& own, Instant now) {
+    lease::Record before = record;
     Decided decided = apply_once(batch, record, neighbours, own, now);
-    const auto strange = [&](Token token) { return !own.has(token); };
+    const auto strange = [&](lease::Token token) { return !own.has(token); };
     if (std::any_of(decided.added.begin(), decided.added.end(), strange)) {
         before.last_token = *std::max_element(decided.added.begin(), decided.added.end());
         record = before;
@@ -92,25 +92,26 @@ Decided apply_all(const std::vector<Pending>& batch, Record& record, const Neigh
 }
 
 /// Removes the leases with these tokens. True if there were any.
-bool take_out(Record& record, const std::vector<Token>& tokens) {
-    return std::erase_if(record.leases, [&](const Lease& lease) { return is_in(tokens, lease.token); }) > 0;
+bool take_out(lease::Record& record, const std::vector<lease::Token>& tokens) {
+    return std::erase_if(record.leases, [&](const lease::Lease& lease) { return is_in(tokens, lease.token); }) > 0;
 }
 
 /// Sets aside the waiters of nodes that are gone. They block no one but keep their places in the queue, since their
 /// node may come back (G6).
-void set_absent_aside(Record& record, const PeerTransport& peers, Instant now) {
+void set_absent_aside(lease::Record& record, const PeerTransport& peers, Instant now) {
     if (record.waiters.empty()) return;  // the common case
-    const auto first = std::stable_partition(record.waiters.begin(), record.waiters.end(), [&](const Waiter& waiter) {
-        return !peers.is_gone(origin_of(waiter.id), now);
-    });
+    const auto first =
+        std::stable_partition(record.waiters.begin(), record.waiters.end(),
+                              [&](const lease::Waiter& waiter) { return !peers.is_gone(origin_of(waiter.id), now); });
     record.absent.assign(std::make_move_iterator(first), std::make_move_iterator(record.waiters.end()));
     record.waiters.erase(first, record.waiters.end());
 }
 
-void put_absent_back(Record& record) {
-    for (Waiter& waiter : record.absent) {
-        const auto place = std::find_if(record.waiters.begin(), record.waiters.end(),
-                                        [&](const Waiter& other) { return older(waiter.rank(), other.rank()); });
+void put_absent_back(lease::Record& record) {
+    for (lease::Waiter& waiter : record.absent) {
+        const auto place = std::find_if(record.waiters.begin(), record.waiters.end(), [&](const lease::Waiter& other) {
+            return lease::older(waiter.rank(), other.rank());
+        });
         record.waiters.insert(place, std::move(waiter));
     }
     record.absent.clear();
@@ -119,7 +120,7 @@ void put_absent_back(Record& record) {
 ReadResult without_absent(ReadResult read, const PeerTransport& peers, Instant now) {
     for (ReadReply::Entry& entry : read.entries)
         std::erase_if(entry.record.record.waiters,
-                      [&](const Waiter& waiter) { return peers.is_gone(origin_of(waiter.id), now); });
+                      [&](const lease::Waiter& waiter) { return peers.is_gone(origin_of(waiter.id), now); });
     return read;
 }
 
@@ -132,10 +133,10 @@ const Error undecidable{"unavailable",
 const Error stopping{"unavailable", "this node is stopping; what it did is unknown"};
 const Error too_many{"unavailable", "too many updates are under way on this node"};
 
-SeenNeighbours neighbours_in(const ReadResult& read, const ClockRates& rates, Instant now) {
-    SeenNeighbours neighbours;
+cas::SeenNeighbours neighbours_in(const ReadResult& read, const cas::ClockRates& rates, Instant now) {
+    cas::SeenNeighbours neighbours;
     for (const ReadReply::Entry& entry : read.entries) {
-        Record record = to_absolute(entry.record, now);
+        lease::Record record = cas::to_absolute(entry.record, now);
         rates.to_usable(record, now);
         neighbours.add(entry.resource, std::move(record));
     }
@@ -174,7 +175,7 @@ Register& Proposer::open(std::string_view resource) {
     auto reg = std::make_unique<Register>();
     reg->resource = resource;
     reg->serial = ++last_attempt_;
-    reg->may_overlap = file_path(resource).has_value();
+    reg->may_overlap = lease::file_path(resource).has_value();
     return *registers_.emplace(std::string(resource), std::move(reg)).first->second;
 }
 
@@ -237,9 +238,9 @@ bool Proposer::try_one_round(Register& reg) {
     if (!reg.abandoned.empty()) return false;
     auto chosen = acceptor_.chosen(reg.resource);
     if (!chosen) return false;
-    Record& record = chosen->record;
+    lease::Record& record = chosen->record;
     config_.rates().to_usable(record, now_);
-    const UnknownNeighbours neighbours;
+    const cas::UnknownNeighbours neighbours;
     set_absent_aside(record, peers_, now_);
     Decided decided = apply_all(reg.batch, record, neighbours, tokens_, now_);
     put_absent_back(record);
@@ -306,42 +307,43 @@ void Proposer::wait_less(Register& reg) {
 
 void Proposer::decide(Register& reg, const ReadResult* read) {
     Attempt& attempt = reg.attempt;
-    const ClockRates rates = config_.rates();
-    Record record = to_absolute(attempt.record, now_);
+    const cas::ClockRates rates = config_.rates();
+    lease::Record record = cas::to_absolute(attempt.record, now_);
     const bool echo = take_out(record, reg.abandoned);
     record.last_token = std::max({record.last_token, attempt.highest_token, highest_given_});
     rates.to_usable(record, now_);
-    const UnknownNeighbours unknown;
-    const SeenNeighbours seen =
+    const cas::UnknownNeighbours unknown;
+    const cas::SeenNeighbours seen =
         neighbours_in(read != nullptr ? without_absent(*read, peers_, now_) : ReadResult{}, rates, now_);
-    const Neighbours& neighbours = read != nullptr ? static_cast<const Neighbours&>(seen) : unknown;
+    const lease::Neighbours& neighbours = read != nullptr ? static_cast<const lease::Neighbours&>(seen) : unknown;
     set_absent_aside(record, peers_, now_);
     Decided decided = apply_all(reg.batch, record, neighbours, tokens_, now_);
     put_absent_back(record);
     if (reg.may_overlap && unknown.asked()) return read_neighbours(reg, Phase::reading_before);
     if (!decided.changed && !echo) {
-        if (!attempt.agreed) return accept(reg, to_absolute(attempt.record, now_));
+        if (!attempt.agreed) return accept(reg, cas::to_absolute(attempt.record, now_));
         acceptor_.mark_chosen(reg.resource, attempt.newest, attempt.ballot);
         return conclude(reg);
     }
-    date_grants(record, decided.added, shown_wall_ms_);
+    cas::date_grants(record, decided.added, shown_wall_ms_);
     rates.to_kept(record, now_);
     attempt.added = std::move(decided.added);
     attempt.extended = std::move(decided.extended);
-    for (const Token token : attempt.added)
+    for (const lease::Token token : attempt.added)
         highest_given_ = std::max(highest_given_, token);
     attempt.enqueued = std::move(decided.enqueued);
     accept(reg, std::move(record));
 }
 
-void Proposer::accept(Register& reg, Record record) {
+void Proposer::accept(Register& reg, lease::Record record) {
     Attempt& attempt = reg.attempt;
     attempt.next = counter_.next();
     attempt.granted = attempt.refused = NodeSet{};
     reg.phase = Phase::accepting;
     set_timer(reg, attempt.deadline);
     if (reg.may_overlap) attempt.result = record;
-    QuorumMessage message = Accept{reg.resource, attempt.ballot, attempt.next, to_relative(std::move(record), now_)};
+    QuorumMessage message =
+        Accept{reg.resource, attempt.ballot, attempt.next, cas::to_relative(std::move(record), now_)};
     peers_.to_all(message);
     if (auto vote = acceptor_.accept(std::get<Accept>(std::move(message)))) on_vote(config_.node, std::move(*vote));
 }
@@ -362,7 +364,7 @@ void Proposer::read_neighbours(Register& reg, Phase phase) {
     set_timer(reg, reg.attempt.deadline);
     ReadRequest request;
     request.name = reg.resource;
-    request.most = limits::obstacles + 1;
+    request.most = lease::limits::obstacles + 1;
     reads_.ask(std::move(request), now_,
                [this, resource = reg.resource, number = reg.attempt.number](Result<ReadResult> read) {
                    on_neighbours_read(resource, number, std::move(read));
@@ -377,17 +379,17 @@ void Proposer::on_neighbours_read(std::string_view resource, std::uint64_t numbe
     if (!reading || reg.attempt.number != number) return;
     if (!read || now_ >= reg.attempt.deadline) return fail(reg, Why::late);
     if (reg.phase == Phase::reading_before) return decide(reg, &*read);
-    SeenNeighbours neighbours = neighbours_in(*read, config_.rates(), now_);
+    cas::SeenNeighbours neighbours = neighbours_in(*read, config_.rates(), now_);
     neighbours.leave_out_waiters();
-    const Record& result = reg.attempt.result;
-    const auto meets_another = [&](Token token) {
-        const Lease* lease = result.find(token);
+    const lease::Record& result = reg.attempt.result;
+    const auto meets_another = [&](lease::Token token) {
+        const lease::Lease* lease = result.find(token);
         return lease != nullptr && in_the_way_of(*lease, neighbours, now_);
     };
     const Attempt& attempt = reg.attempt;
     const bool outrun = std::any_of(attempt.added.begin(), attempt.added.end(), meets_another) ||
                         std::any_of(attempt.extended.begin(), attempt.extended.end(),
-                                    [&](const Lease& was) { return meets_another(was.token); });
+                                    [&](const lease::Lease& was) { return meets_another(was.token); });
     if (outrun) return take_back(reg);
     conclude(reg);
 }
@@ -395,15 +397,15 @@ void Proposer::on_neighbours_read(std::string_view resource, std::uint64_t numbe
 /// An overlapping lease was granted at the same time. This one is removed before its update backs off, so that it does
 /// not block others meanwhile.
 void Proposer::take_back(Register& reg) {
-    Record record = std::move(reg.attempt.result);
+    lease::Record record = std::move(reg.attempt.result);
     const Ballot next = reg.attempt.next;
     reg.abandoned.insert(reg.abandoned.end(), reg.attempt.added.begin(), reg.attempt.added.end());
     take_out(record, reg.abandoned);
-    Record before;
+    lease::Record before;
     before.leases = std::move(reg.attempt.extended);
     config_.rates().to_kept(before, now_);
-    for (const Lease& was : before.leases)
-        if (Lease* const lease = record.find(was.token)) *lease = was;
+    for (const lease::Lease& was : before.leases)
+        if (lease::Lease* const lease = record.find(was.token)) *lease = was;
     start(reg, next, Phase::accepting);
     reg.attempt.taking_back = true;
     accept(reg, std::move(record));
@@ -499,4 +501,4 @@ void Proposer::tell() {
     }
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

@@ -19,7 +19,7 @@
 #include "store/quorum/quorum_store.h"
 #include "store/store.h"
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 
 /// How far an attempt has come.
 enum class Phase : std::uint8_t {
@@ -47,14 +47,14 @@ struct Attempt {
 
     // From the promises:
     Ballot newest;
-    RelativeRecord record;
+    cas::RelativeRecord record;
     bool agreed = true;  ///< all that promised have accepted the same
-    Token highest_token = 0;
+    lease::Token highest_token = 0;
 
     // From the updates:
-    Record result;  ///< as accepted, in this node's instants; only for resources that may overlap
-    std::vector<Token> added;
-    std::vector<Lease> extended;  ///< before the extension
+    lease::Record result;  ///< as accepted, in this node's instants; only for resources that may overlap
+    std::vector<lease::Token> added;
+    std::vector<lease::Lease> extended;  ///< before the extension
     std::vector<std::uint64_t> enqueued;
 };
 
@@ -71,7 +71,7 @@ struct Register {
     unsigned failures = 0;  ///< in a row
     /// Tokens of attempts that got no majority in time. Leases with these tokens may be found in the record, but were
     /// never reported to anyone (Q8).
-    std::vector<Token> abandoned;
+    std::vector<lease::Token> abandoned;
     std::vector<std::uint64_t> enqueued;  ///< by such attempts; they may be found in the queue as well
 };
 
@@ -108,7 +108,7 @@ class Counter {
 
  private:
     static constexpr std::uint64_t margin = 1 << 16;
-    static constexpr std::uint64_t highest = token_limit;  ///< the maximum of a ceiling
+    static constexpr std::uint64_t highest = lease::token_limit;  ///< the maximum of a ceiling
 
     const QuorumConfig& config_;
     Acceptor& acceptor_;
@@ -122,10 +122,10 @@ class OwnTokens {
  public:
     OwnTokens(NodeIndex node, std::uint8_t members) : node_(node), members_(members) {}
 
-    bool has(Token token) const { return token % members_ == node_; }
+    bool has(lease::Token token) const { return token % members_ == node_; }
     /// The `last_token` that a record must have for its next token to belong to this node and be above `highest`.
-    Token before_next(Token highest) const {
-        const Token next = highest + 1;
+    lease::Token before_next(lease::Token highest) const {
+        const lease::Token next = highest + 1;
         return highest + (members_ + node_ - next % members_) % members_;
     }
 
@@ -187,7 +187,7 @@ class Proposer {
     void on_promise(Register& reg, Vote vote);
     void on_refusal(Register& reg, NodeIndex from, const Vote& vote);
     void decide(Register& reg, const ReadResult* read);
-    void accept(Register& reg, Record record);
+    void accept(Register& reg, lease::Record record);
     void on_accepted(Register& reg);
     void read_neighbours(Register& reg, Phase phase);
     void on_neighbours_read(std::string_view resource, std::uint64_t attempt, Result<ReadResult> read);
@@ -208,7 +208,7 @@ class Proposer {
     Random random_;
     Counter counter_;
     OwnTokens tokens_;
-    Token highest_given_ = 0;  ///< over all attempts, so that no token is issued twice
+    lease::Token highest_given_ = 0;  ///< over all attempts, so that no token is issued twice
     Instant now_;
     TextMap<std::unique_ptr<Register>> registers_;
     std::unordered_map<std::uint64_t, Register*> by_counter_;  ///< by the ballot counter of the attempt under way
@@ -221,4 +221,4 @@ class Proposer {
     Enqueued enqueued_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

@@ -9,7 +9,7 @@
 #include "store/cas/relative_record.h"
 #include "store/quorum/ballot.h"
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 
 /// The settings that the members of a cluster agree on (Q12), and the index of this member.
 struct QuorumConfig {
@@ -22,7 +22,7 @@ struct QuorumConfig {
     Duration give_up_after = 5s;    ///< for one update, over all its attempts
 
     std::size_t majority() const { return members / 2U + 1U; }
-    ClockRates rates() const { return ClockRates{rho}; }
+    cas::ClockRates rates() const { return cas::ClockRates{rho}; }
 
     /// How long an acceptor that lost its memory stays silent (Q10).
     Duration silence() const { return ballot_kept(); }
@@ -67,4 +67,4 @@ constexpr RequestOrigin origin_of(std::uint64_t request) {
     return {static_cast<NodeIndex>(request >> 56), static_cast<std::uint16_t>(request >> 40)};
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 namespace {
 
 const Error no_majority{"unavailable", "no majority of the nodes answered in time"};
@@ -57,4 +57,4 @@ Instant QuorumReads::next_due() const {
     return due_.empty() ? Instant::max() : due_.front().at;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

@@ -11,7 +11,7 @@
 #include "store/quorum/peer_transport.h"
 #include "store/quorum/quorum_config.h"
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 
 /// The replies of a majority of the acceptors, concatenated: a resource may appear several times, with different
 /// records.
@@ -60,4 +60,4 @@ class QuorumReads {
     std::deque<Due> due_;  // in order, since all have the same timeout; answered ones are skipped
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

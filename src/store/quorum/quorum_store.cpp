@@ -9,7 +9,7 @@
 #include "store/quorum/proposer.h"
 #include "store/quorum/quorum_reads.h"
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 namespace {
 
 template <class... Handlers>
@@ -74,7 +74,7 @@ struct QuorumStore::Impl {
         Which which;
         std::size_t most;
         Instant give_up_at;
-        Callback<Result<std::vector<LeaseName>>> reply;
+        Callback<Result<std::vector<lease::LeaseName>>> reply;
     };
 
     void ask_for_leases(std::unique_ptr<HolderRead> asked) {
@@ -82,7 +82,7 @@ struct QuorumStore::Impl {
         request.kind =
             asked->which == Which::active ? ReadRequest::Kind::of_holder : ReadRequest::Kind::of_holder_or_reserved;
         request.name = asked->holder;
-        request.most = static_cast<std::uint32_t>(std::min(asked->most, limits::obstacles));
+        request.most = static_cast<std::uint32_t>(std::min(asked->most, lease::limits::obstacles));
         reads.ask(std::move(request), now, [this, asked = std::move(asked)](Result<ReadResult> read) mutable {
             const bool decidable = peers.may_decide(acceptor.silent_for() == Duration::zero(), now);
             if (!read && decidable && now < asked->give_up_at && !reads.stopped())
@@ -94,12 +94,12 @@ struct QuorumStore::Impl {
 
     /// Returns the names that any node of the majority holds. A caller that uses a name finds out whether its lease
     /// still exists.
-    static std::vector<LeaseName> names_in(const ReadResult& read, std::size_t most) {
-        std::vector<LeaseName> names;
+    static std::vector<lease::LeaseName> names_in(const ReadResult& read, std::size_t most) {
+        std::vector<lease::LeaseName> names;
         for (const ReadReply::Entry& entry : read.entries)
-            for (const Lease& lease : entry.record.record.leases)
+            for (const lease::Lease& lease : entry.record.record.leases)
                 names.push_back({entry.resource, lease.token});
-        const auto key = [](const LeaseName& name) { return std::tie(name.resource, name.token); };
+        const auto key = [](const lease::LeaseName& name) { return std::tie(name.resource, name.token); };
         std::sort(names.begin(), names.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
         names.erase(std::unique(names.begin(), names.end()), names.end());
         if (names.size() > most) names.resize(most);
@@ -117,7 +117,7 @@ struct QuorumStore::Impl {
     PeerTransport peers;
     QuorumReads reads;
     Proposer proposer;
-    WaiterPoller poller;
+    cas::WaiterPoller poller;
 };
 
 QuorumStore::QuorumStore(Parts parts) : impl_(std::make_unique<Impl>(std::move(parts))) {}
@@ -172,7 +172,7 @@ void QuorumStore::update(std::string_view resource, Update& update) {
 }
 
 void QuorumStore::leases_of(std::string_view holder, Which which, std::size_t most,
-                            Callback<Result<std::vector<LeaseName>>> reply) {
+                            Callback<Result<std::vector<lease::LeaseName>>> reply) {
     const Instant give_up_at = impl_->now + impl_->config.give_up_after;
     impl_->ask_for_leases(std::make_unique<Impl::HolderRead>(
         Impl::HolderRead{std::string(holder), which, most, give_up_at, std::move(reply)}));
@@ -212,4 +212,4 @@ const QuorumStore::Counts& QuorumStore::counts() const {
     return impl_->proposer.counts();
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

@@ -10,7 +10,7 @@
 #include "store/quorum/quorum_config.h"
 #include "store/store.h"
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 
 /// Keeps each record as a register in the memory of a majority of the nodes (Q1 to Q13). This is one node: an acceptor,
 /// and the attempts by which this node's updates reach a majority. No clock, no thread, no socket: the caller passes
@@ -44,7 +44,7 @@ class QuorumStore final : public DrivenStore {
         HashKey hash_key;
         std::uint64_t seed = 0;  ///< of the jitter between attempts
         Instant silent_until{};
-        Token highest_token = 0;
+        lease::Token highest_token = 0;
         std::uint64_t ballots_from = 0;  ///< the highest counter of an earlier incarnation, if it is known
         /// Wall-clock time at an instant, used to date grants for display. If empty, grants are not dated.
         std::function<std::int64_t(Instant)> shown_wall_ms = {};
@@ -73,7 +73,7 @@ class QuorumStore final : public DrivenStore {
 
     void update(std::string_view resource, Update& update) override;
     void leases_of(std::string_view holder, Which which, std::size_t most,
-                   Callback<Result<std::vector<LeaseName>>> reply) override;
+                   Callback<Result<std::vector<lease::LeaseName>>> reply) override;
     void list(const ListQuery& query, Callback<Result<ListPage>> reply) override;
     std::size_t active_leases() const override;
     std::size_t memory_bytes() const override;
@@ -95,4 +95,4 @@ class QuorumStore final : public DrivenStore {
     std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

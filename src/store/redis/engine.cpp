@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "store/redis/engine_impl.h"
 
-namespace holdfast::redis_engine {
+namespace holdfast::store::redis {
 namespace {
 
 constexpr std::size_t command_bytes = 512;  // overhead of a command
@@ -55,7 +55,7 @@ RedisEngine::~RedisEngine() {
     nodes_->stop();
 }
 
-void RedisEngine::start(core::EngineListener& listener) {
+void RedisEngine::start(cas::EngineListener& listener) {
     nodes_->start(listener);
 }
 
@@ -82,8 +82,8 @@ Error RedisEngine::unreadable(std::string_view what, std::size_t index) const {
     return unavailable(fmt::format("{}, key {}: {}", link.address().shown(), quoted(key), what));
 }
 
-Result<EngineTime> RedisEngine::time_in(const resp::Value& answer) {
-    const auto said = answer.type == resp::Value::Type::array && answer.items.size() >= 2
+Result<EngineTime> RedisEngine::time_in(const codec::resp::Value& answer) {
+    const auto said = answer.type == codec::resp::Value::Type::array && answer.items.size() >= 2
                           ? read_time(answer.items[0].text, answer.items[1].text)
                           : std::nullopt;
     if (!said) return unreadable("the reply does not begin with the time");
@@ -92,24 +92,24 @@ Result<EngineTime> RedisEngine::time_in(const resp::Value& answer) {
 }
 
 /// The position follows the time in a reply.
-Result<core::Position> RedisEngine::position_in(const resp::Value& answer) const {
-    const bool said = answer.items.size() > 2 && answer.items[2].type == resp::Value::Type::integer;
+Result<cas::Position> RedisEngine::position_in(const codec::resp::Value& answer) const {
+    const bool said = answer.items.size() > 2 && answer.items[2].type == codec::resp::Value::Type::integer;
     if (!said || answer.items[2].number < 0) return unreadable("the reply has no position");
-    return static_cast<core::Position>(answer.items[2].number);
+    return static_cast<cas::Position>(answer.items[2].number);
 }
 
-Result<Stored> RedisEngine::stored_in(resp::Value& value, std::size_t index) {
+Result<Stored> RedisEngine::stored_in(codec::resp::Value& value, std::size_t index) {
     const bool older = value.is_text() && is_of_older_version(value.text);
     auto stored = value.is_text() ? read_stored(std::move(value.text)) : std::nullopt;
     const Link& link = *nodes_->master().link;
     if (older)
-        return core::other_format(
+        return cas::other_format(
             fmt::format("{}, key {}", link.address().shown(), quoted(key_of(link.asked(), index))));
     if (!stored) return unreadable("the value was not written by Holdfast", index);
     return std::move(*stored);
 }
 
-void RedisEngine::fetch(Kind kind, std::string_view name, Callback<Result<core::Reading>> reply) {
+void RedisEngine::fetch(Kind kind, std::string_view name, Callback<Result<cas::Reading>> reply) {
     const std::string key = keys_.kept(kind, name);
     const auto link = link_for(key.size());
     if (!link) return fail(std::move(reply), link.error());
@@ -118,17 +118,17 @@ void RedisEngine::fetch(Kind kind, std::string_view name, Callback<Result<core::
         .add(keys_.position());
     (*link)->end(Link::Lane::then,
                  {.reply = [this, reply = std::move(reply)](
-                               Result<resp::Value> answer) mutable { reply(read_fetched(std::move(answer))); },
+                               Result<codec::resp::Value> answer) mutable { reply(read_fetched(std::move(answer))); },
                   .script = Script::fetch});
 }
 
-Result<core::Reading> RedisEngine::read_fetched(Result<resp::Value> answer) {
+Result<cas::Reading> RedisEngine::read_fetched(Result<codec::resp::Value> answer) {
     if (!answer) return answer.error();
     const auto now = time_in(*answer);
     if (!now) return now.error();
     const auto position = position_in(*answer);
     if (!position) return position.error();
-    core::Reading reading{{}, *now, now->time_since_epoch() / 1ms, *position};
+    cas::Reading reading{{}, *now, now->time_since_epoch() / 1ms, *position};
     if (answer->items.size() == 3) return reading;
     auto stored = stored_in(answer->items[3]);
     if (!stored) return stored.error();
@@ -138,7 +138,7 @@ Result<core::Reading> RedisEngine::read_fetched(Result<resp::Value> answer) {
 
 // ---- swaps ----
 
-void RedisEngine::swap(const core::Swap& swap, Callback<Result<core::Swapped>> reply) {
+void RedisEngine::swap(const cas::Swap& swap, Callback<Result<cas::Swapped>> reply) {
     const std::string key = keys_.kept(swap.kind, swap.name);
     const auto link = link_for(key.size() + swap.bytes.size() + swap.notice.size() + swaps_.bytes());
     if (!link) return fail(std::move(reply), link.error());
@@ -157,7 +157,7 @@ void RedisEngine::swap(const core::Swap& swap, Callback<Result<core::Swapped>> r
         send_with_others(std::move(alone));
 }
 
-RedisEngine::SwapBatch RedisEngine::swap_alone(const core::Swap& swap, std::string_view key, SwapPointer call) const {
+RedisEngine::SwapBatch RedisEngine::swap_alone(const cas::Swap& swap, std::string_view key, SwapPointer call) const {
     SwapBatch batch;
     batch.latest = micros_down(nodes_->master().clock.at_most(store_clock_now()) + lingers());
     batch.marker = swap.marker;
@@ -203,20 +203,20 @@ void RedisEngine::send_swaps() {
     CommandWriter writer(out, nodes_->master().facts.scripts, Script::swap, swaps + keys_of_all,
                          words_of_all + words_each * swaps);
     out += batch.keys;
-    writer.add(keys_.kept(Kind::record, core::marker_name)).add(keys_.position());
+    writer.add(keys_.kept(Kind::record, cas::marker_name)).add(keys_.position());
     writer.add(notices_).add(batch.latest);
     writer.add(batch.marker == WriteId{} ? std::string() : mark_of(batch.marker)).add(std::to_string(batch.position));
     out += batch.arguments;
-    link.end(
-        Link::Lane::then,
-        {.reply = [this, calls = batch.calls](Result<resp::Value> answer) { swaps_answered(calls, std::move(answer)); },
-         .script = Script::swap,
-         .confirmed = true});
+    link.end(Link::Lane::then,
+             {.reply = [this, calls = batch.calls](
+                           Result<codec::resp::Value> answer) { swaps_answered(calls, std::move(answer)); },
+              .script = Script::swap,
+              .confirmed = true});
 }
 
 /// All outcomes are read before the first callback: a callback may close the connection, and with it the command being
 /// answered.
-void RedisEngine::swaps_answered(const std::vector<SwapPointer>& calls, Result<resp::Value> answer) {
+void RedisEngine::swaps_answered(const std::vector<SwapPointer>& calls, Result<codec::resp::Value> answer) {
     const auto read = answer ? read_swaps(calls, *answer) : Result<void>(answer.error());
     for (const SwapPointer& call : calls) {
         if (!read) call->outcome = read.error();
@@ -224,18 +224,18 @@ void RedisEngine::swaps_answered(const std::vector<SwapPointer>& calls, Result<r
     }
 }
 
-Result<void> RedisEngine::read_swaps(const std::vector<SwapPointer>& calls, resp::Value& answer) {
+Result<void> RedisEngine::read_swaps(const std::vector<SwapPointer>& calls, codec::resp::Value& answer) {
     const auto now = time_in(answer);
     if (!now) return now.error();
     const auto position = position_in(answer);
     if (!position) return position.error();
     const std::string letters = answer.items.size() > 3 ? answer.items[3].text : "";
     if (letters.size() != calls.size()) return unreadable("malformed reply to the swap script");
-    resp::Value none;
+    codec::resp::Value none;
     std::size_t next = 4;
     for (std::size_t i = 0; i < calls.size(); ++i) {
         const bool has_value = letters[i] == SwapLetter::other || letters[i] == SwapLetter::error;
-        resp::Value& value = has_value && next < answer.items.size() ? answer.items[next++] : none;
+        codec::resp::Value& value = has_value && next < answer.items.size() ? answer.items[next++] : none;
         calls[i]->outcome = read_swap(letters[i], value, i);
         if (!calls[i]->outcome) continue;
         calls[i]->outcome->now = *now;
@@ -245,12 +245,12 @@ Result<void> RedisEngine::read_swaps(const std::vector<SwapPointer>& calls, resp
     return {};
 }
 
-Result<core::Swapped> RedisEngine::read_swap(char letter, resp::Value& value, std::size_t index) {
+Result<cas::Swapped> RedisEngine::read_swap(char letter, codec::resp::Value& value, std::size_t index) {
     const auto lost = [&](std::string_view why) {
-        return Error{std::string(core::store_lost),
+        return Error{std::string(cas::store_lost),
                      fmt::format("{}: {}", nodes_->master().link->address().shown(), why)};
     };
-    core::Swapped swapped;
+    cas::Swapped swapped;
     switch (letter) {
         case SwapLetter::done:
             swapped.done = true;
@@ -287,7 +287,7 @@ void RedisEngine::finish_answered(SwapCall& call) {
     finish(call, std::move(call.outcome));
 }
 
-void RedisEngine::finish(SwapCall& call, Result<core::Swapped> outcome) {
+void RedisEngine::finish(SwapCall& call, Result<cas::Swapped> outcome) {
     --swaps_under_way_;
     learn(call, outcome);
     auto reply = std::exchange(call.reply, {});
@@ -307,12 +307,12 @@ std::string RedisEngine::status() const {
     return json::serialize(out);
 }
 
-}  // namespace holdfast::redis_engine
+}  // namespace holdfast::store::redis
 
-namespace holdfast {
+namespace holdfast::store::redis {
 
-std::unique_ptr<core::Engine> make_redis_engine(boost::asio::io_context& loop, RedisEngineOptions options) {
-    return std::make_unique<redis_engine::RedisEngine>(loop, std::move(options));
+std::unique_ptr<cas::Engine> make_redis_engine(boost::asio::io_context& loop, RedisEngineOptions options) {
+    return std::make_unique<RedisEngine>(loop, std::move(options));
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::store::redis

@@ -11,23 +11,23 @@
 #include "store/redis/nodes.h"
 #include "store/redis/redis_engine.h"
 
-namespace holdfast::redis_engine {
+namespace holdfast::store::redis {
 
-class RedisEngine final : public core::Engine {
+class RedisEngine final : public cas::Engine {
  public:
     RedisEngine(boost::asio::io_context& loop, RedisEngineOptions options);
     ~RedisEngine() override;
 
-    void fetch(Kind kind, std::string_view name, Callback<Result<core::Reading>> reply) override;
-    void swap(const core::Swap& swap, Callback<Result<core::Swapped>> reply) override;
-    void overlapping(std::string_view resource, std::size_t most, Callback<Result<core::FoundRecords>> reply) override;
-    void of_holder(std::string_view holder, std::size_t most, Callback<Result<core::FoundRecords>> reply) override;
+    void fetch(Kind kind, std::string_view name, Callback<Result<cas::Reading>> reply) override;
+    void swap(const cas::Swap& swap, Callback<Result<cas::Swapped>> reply) override;
+    void overlapping(std::string_view resource, std::size_t most, Callback<Result<cas::FoundRecords>> reply) override;
+    void of_holder(std::string_view holder, std::size_t most, Callback<Result<cas::FoundRecords>> reply) override;
     void scan(Kind kind, std::string_view prefix, std::string_view after, std::size_t most,
-              Callback<Result<core::Page>> reply) override;
+              Callback<Result<cas::Page>> reply) override;
     void overdue(std::size_t most, Callback<Result<std::vector<std::string>>> reply) override;
 
     Duration swap_lingers() const override { return lingers() + options_.answer_within; }
-    void start(core::EngineListener& listener) override;
+    void start(cas::EngineListener& listener) override;
     void stop() override;
     std::string status() const override;
 
@@ -41,7 +41,7 @@ class RedisEngine final : public core::Engine {
             Micros until = 0;  ///< 0: the index is known to contain it
             std::int64_t score = 0;
         };
-        Callback<Result<core::Swapped>> reply;
+        Callback<Result<cas::Swapped>> reply;
         WriteId expected = 0;
         Indexed* indexed = nullptr;  ///< for records; valid while in flight and while memory_.life() == memory_life
         std::uint64_t memory_life = 0;
@@ -53,7 +53,7 @@ class RedisEngine final : public core::Engine {
         /// Elsewhere Redis executes the commands of one connection in order.
         std::unique_ptr<SwapBatch> held_back{};
         bool is_answered = false;
-        Result<core::Swapped> outcome = core::Swapped{};
+        Result<cas::Swapped> outcome = cas::Swapped{};
         std::optional<Error> index_error{};
     };
     using SwapPointer = std::shared_ptr<SwapCall>;
@@ -62,9 +62,9 @@ class RedisEngine final : public core::Engine {
     struct SwapBatch {
         std::string keys{};
         std::string arguments{};
-        Micros latest = 0;            ///< none takes effect from then on
-        WriteId marker{};             ///< the same for all of them
-        core::Position position = 0;  ///< the highest that any of them requires
+        Micros latest = 0;           ///< none takes effect from then on
+        WriteId marker{};            ///< the same for all of them
+        cas::Position position = 0;  ///< the highest that any of them requires
         std::vector<SwapPointer> calls{};
 
         std::size_t bytes() const { return keys.size() + arguments.size(); }
@@ -99,7 +99,7 @@ class RedisEngine final : public core::Engine {
         std::string cursor = "0";
         std::size_t rounds = 0;
         std::vector<std::string> names{};
-        Callback<Result<core::Page>> reply{};
+        Callback<Result<cas::Page>> reply{};
     };
     struct Taking {
         struct Taken {
@@ -122,35 +122,35 @@ class RedisEngine final : public core::Engine {
     }
     Result<Link*> link_for(std::size_t bytes);
     Error unreadable(std::string_view what, std::size_t index = 0) const;
-    Result<EngineTime> time_in(const resp::Value& answer);
-    Result<core::Position> position_in(const resp::Value& answer) const;
-    Result<core::Reading> read_fetched(Result<resp::Value> answer);
-    Result<Stored> stored_in(resp::Value& value, std::size_t index = 0);
+    Result<EngineTime> time_in(const codec::resp::Value& answer);
+    Result<cas::Position> position_in(const codec::resp::Value& answer) const;
+    Result<cas::Reading> read_fetched(Result<codec::resp::Value> answer);
+    Result<Stored> stored_in(codec::resp::Value& value, std::size_t index = 0);
 
     Duration lingers() const { return options_.answer_within + 500ms; }
-    SwapBatch swap_alone(const core::Swap& swap, std::string_view key, SwapPointer call) const;
+    SwapBatch swap_alone(const cas::Swap& swap, std::string_view key, SwapPointer call) const;
     void send_with_others(SwapBatch batch);
     void send_swaps();
-    void swaps_answered(const std::vector<SwapPointer>& calls, Result<resp::Value> answer);
-    Result<void> read_swaps(const std::vector<SwapPointer>& calls, resp::Value& answer);
-    Result<core::Swapped> read_swap(char letter, resp::Value& value, std::size_t index);
+    void swaps_answered(const std::vector<SwapPointer>& calls, Result<codec::resp::Value> answer);
+    Result<void> read_swaps(const std::vector<SwapPointer>& calls, codec::resp::Value& answer);
+    Result<cas::Swapped> read_swap(char letter, codec::resp::Value& value, std::size_t index);
     void swap_answered(const SwapPointer& call);
     void finish_answered(SwapCall& call);
-    void finish(SwapCall& call, Result<core::Swapped> outcome);
+    void finish(SwapCall& call, Result<cas::Swapped> outcome);
 
-    Result<void> plan_indices(const core::Swap& swap, const SwapPointer& call);
-    void cover_holders(const core::Swap& swap, const SwapPointer& call, Micros keep);
-    void cover_folders(const core::Swap& swap, const SwapPointer& call, Micros keep);
-    void set_due(const core::Swap& swap, const SwapPointer& call);
+    Result<void> plan_indices(const cas::Swap& swap, const SwapPointer& call);
+    void cover_holders(const cas::Swap& swap, const SwapPointer& call, Micros keep);
+    void cover_folders(const cas::Swap& swap, const SwapPointer& call, Micros keep);
+    void set_due(const cas::Swap& swap, const SwapPointer& call);
     std::int64_t cover(const std::string& key, Micros until, std::int64_t own, const SwapPointer& call);
     void add_to_batch(Script script, const std::string& key, std::initializer_list<std::string_view> words,
                       const SwapPointer& call);
     void send_batches();
     void send_batch(IndexBatch batch);
-    void index_answered(const IndexBatch& batch, const Result<resp::Value>& answer);
+    void index_answered(const IndexBatch& batch, const Result<codec::resp::Value>& answer);
     void one_index_answered(const SwapPointer& call);
-    void learn_due(SwapCall& call, const resp::Value& score);
-    void learn(SwapCall& call, const Result<core::Swapped>& outcome);
+    void learn_due(SwapCall& call, const codec::resp::Value& score);
+    void learn(SwapCall& call, const Result<cas::Swapped>& outcome);
     static void distrust(Indexed& indexed);
     void free_holders(const SwapCall& call, Indexed& indexed, bool done);
     bool is_ahead(Micros due, Micros now) const;
@@ -163,13 +163,13 @@ class RedisEngine final : public core::Engine {
     void get_time(Link& link, const std::shared_ptr<Getting>& getting);
     void get_values(Link& link, Kind kind, const std::shared_ptr<Getting>& getting);
     void got_one(const std::shared_ptr<Getting>& getting);
-    void show(Got found, bool cut, Callback<Result<core::FoundRecords>> reply);
+    void show(Got found, bool cut, Callback<Result<cas::FoundRecords>> reply);
     void scan_on(const std::shared_ptr<Scanning>& scanning);
-    void scanned(const std::shared_ptr<Scanning>& scanning, Result<resp::Value> answer);
+    void scanned(const std::shared_ptr<Scanning>& scanning, Result<codec::resp::Value> answer);
     void scan_done(const std::shared_ptr<Scanning>& scanning);
     std::string cursor_text(const Scanning& scanning) const;
     bool read_cursor(std::string_view text, Scanning& scanning) const;
-    void taken(const std::shared_ptr<Taking>& taking, std::uint32_t set, Result<resp::Value> answer);
+    void taken(const std::shared_ptr<Taking>& taking, std::uint32_t set, Result<codec::resp::Value> answer);
     void taken_all(const std::shared_ptr<Taking>& taking);
     std::vector<std::string> settle(const Taking& taking, const Got& got);
 
@@ -188,4 +188,4 @@ class RedisEngine final : public core::Engine {
     std::size_t batch_bytes_ = 0;
 };
 
-}  // namespace holdfast::redis_engine
+}  // namespace holdfast::store::redis

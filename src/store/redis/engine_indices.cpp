@@ -6,7 +6,7 @@
 #include "lease/resource.h"
 #include "store/redis/engine_impl.h"
 
-namespace holdfast::redis_engine {
+namespace holdfast::store::redis {
 namespace {
 
 constexpr std::size_t max_words = 2000;  // in one command
@@ -15,7 +15,7 @@ constexpr Micros forever = std::numeric_limits<Micros>::max();
 }  // namespace
 
 /// Error: no room for the index writes.
-Result<void> RedisEngine::plan_indices(const core::Swap& swap, const SwapPointer& call) {
+Result<void> RedisEngine::plan_indices(const cas::Swap& swap, const SwapPointer& call) {
     if (batch_bytes_ > options_.max_unsent_bytes) return unavailable("too much is under way at the engine already");
     call->indexed = &memory_.use(swap.name);
     call->memory_life = memory_.life();
@@ -29,7 +29,7 @@ Result<void> RedisEngine::plan_indices(const core::Swap& swap, const SwapPointer
     return {};
 }
 
-void RedisEngine::cover_holders(const core::Swap& swap, const SwapPointer& call, Micros keep) {
+void RedisEngine::cover_holders(const cas::Swap& swap, const SwapPointer& call, Micros keep) {
     for (const std::string_view holder : swap.holders)
         call->named.push_back({.holder = std::string(holder)});
     std::ranges::sort(call->named, {}, &SwapCall::Named::holder);
@@ -43,8 +43,8 @@ void RedisEngine::cover_holders(const core::Swap& swap, const SwapPointer& call,
     }
 }
 
-void RedisEngine::cover_folders(const core::Swap& swap, const SwapPointer& call, Micros keep) {
-    const auto file = core::file_path(swap.name);
+void RedisEngine::cover_folders(const cas::Swap& swap, const SwapPointer& call, Micros keep) {
+    const auto file = lease::file_path(swap.name);
     if (!file || call->indexed->folders_until >= keep) return;
     call->folders_until = keep == forever ? forever : keep + covered_ahead;
     for (const std::string_view folder : folders_above(file->path))
@@ -72,7 +72,7 @@ bool RedisEngine::is_ahead(Micros due, Micros now) const {
 
 /// An entry that is due too late would not be seen in time; one that is due too early does no harm. With two swaps of
 /// one resource in flight, neither can know what the other does to the entry, so neither relies on it.
-void RedisEngine::set_due(const core::Swap& swap, const SwapPointer& call) {
+void RedisEngine::set_due(const cas::Swap& swap, const SwapPointer& call) {
     if (swap.due == EngineTime::max()) return;
     Indexed& indexed = *call->indexed;
     const Micros due = micros_down(swap.due);
@@ -117,12 +117,13 @@ void RedisEngine::send_batch(IndexBatch batch) {
     out += batch.arguments;
     const Script script = batch.script;
     batch.arguments.clear();
-    link.end(Link::Lane::first, {.reply = [this, batch = std::move(batch)](
-                                              const Result<resp::Value>& answer) { index_answered(batch, answer); },
-                                 .script = script});
+    link.end(Link::Lane::first,
+             {.reply = [this, batch = std::move(batch)](
+                           const Result<codec::resp::Value>& answer) { index_answered(batch, answer); },
+              .script = script});
 }
 
-void RedisEngine::index_answered(const IndexBatch& batch, const Result<resp::Value>& answer) {
+void RedisEngine::index_answered(const IndexBatch& batch, const Result<codec::resp::Value>& answer) {
     const bool is_due = batch.script == Script::due;
     const bool is_answer = answer && (is_due ? answer->items.size() == batch.calls.size() : answer->is_text());
     for (std::size_t i = 0; i < batch.calls.size(); ++i) {
@@ -148,8 +149,8 @@ void RedisEngine::one_index_answered(const SwapPointer& call) {
     send_with_others(std::move(*held_back));
 }
 
-void RedisEngine::learn_due(SwapCall& call, const resp::Value& score) {
-    const auto said = resp::parse_integer(score.text);
+void RedisEngine::learn_due(SwapCall& call, const codec::resp::Value& score) {
+    const auto said = codec::resp::parse_integer(score.text);
     if (!said)
         call.index_error = unavailable("malformed reply to the write of a due time");
     else if (call.indexed != nullptr && call.memory_life == memory_.life())
@@ -157,7 +158,7 @@ void RedisEngine::learn_due(SwapCall& call, const resp::Value& score) {
 }
 
 /// The index entries exist whatever the swap's outcome. Which holders need them depends on the outcome.
-void RedisEngine::learn(SwapCall& call, const Result<core::Swapped>& outcome) {
+void RedisEngine::learn(SwapCall& call, const Result<cas::Swapped>& outcome) {
     Indexed* const indexed = std::exchange(call.indexed, nullptr);
     if (indexed == nullptr || call.memory_life != memory_.life()) return;
     --indexed->swaps;
@@ -217,4 +218,4 @@ void RedisEngine::forget_all() {
     freed_.clear();
 }
 
-}  // namespace holdfast::redis_engine
+}  // namespace holdfast::store::redis

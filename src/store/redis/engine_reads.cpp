@@ -5,7 +5,7 @@
 #include "lease/resource.h"
 #include "store/redis/engine_impl.h"
 
-namespace holdfast::redis_engine {
+namespace holdfast::store::redis {
 namespace {
 
 constexpr std::size_t min_count = 10;
@@ -18,7 +18,7 @@ constexpr Micros taken_for = 10'000'000;
 constexpr Duration looked_at_again = 10min;  // at the latest, in case another front made it due earlier meanwhile
 
 /// The trees that contain a path, except those too deep to be queried one by one.
-std::vector<std::string> trees_above(const core::FilePath& file) {
+std::vector<std::string> trees_above(const lease::FilePath& file) {
     std::vector<std::string> out;
     for (const std::string_view folder : folders_above(file.path))
         out.push_back(std::string(file.scope) + std::string(folder) + "/**");
@@ -26,7 +26,7 @@ std::vector<std::string> trees_above(const core::FilePath& file) {
 }
 
 /// The folder whose set contains everything else that may overlap; nothing if no such set is needed.
-std::optional<std::string_view> folder_to_look_in(const core::FilePath& file) {
+std::optional<std::string_view> folder_to_look_in(const lease::FilePath& file) {
     const auto above = folders_above(file.path);
     if (above.size() > max_folder_depth) return above.back();
     if (file.tree) return file.path;
@@ -42,7 +42,7 @@ void RedisEngine::look(const std::string& index, std::size_t most, Callback<Resu
     CommandWriter((*link)->begin(Link::Lane::then), nodes_->master().facts.scripts, Script::look, index, 1)
         .add(static_cast<std::int64_t>(most + 1));
     (*link)->end(Link::Lane::then, {.reply =
-                                        [this, reply = std::move(reply)](Result<resp::Value> answer) mutable {
+                                        [this, reply = std::move(reply)](Result<codec::resp::Value> answer) mutable {
                                             if (!answer) return reply(answer.error());
                                             if (const auto now = time_in(*answer); !now) return reply(now.error());
                                             Got got;
@@ -67,8 +67,8 @@ void RedisEngine::get_all(Kind kind, std::vector<std::string> names, Callback<Re
 }
 
 void RedisEngine::get_time(Link& link, const std::shared_ptr<Getting>& getting) {
-    resp::write_command(link.begin(Link::Lane::then), {"TIME"});
-    link.end(Link::Lane::then, {.reply = [this, getting](const Result<resp::Value>& answer) {
+    codec::resp::write_command(link.begin(Link::Lane::then), {"TIME"});
+    link.end(Link::Lane::then, {.reply = [this, getting](const Result<codec::resp::Value>& answer) {
                  const auto now = answer ? time_in(*answer) : Result<EngineTime>(answer.error());
                  if (now)
                      getting->got.now = *now;
@@ -80,11 +80,11 @@ void RedisEngine::get_time(Link& link, const std::shared_ptr<Getting>& getting) 
 
 void RedisEngine::get_values(Link& link, Kind kind, const std::shared_ptr<Getting>& getting) {
     for (std::size_t i = 0; i < getting->got.names.size(); ++i) {
-        resp::write_command(link.begin(Link::Lane::then), {"GET", keys_.kept(kind, getting->got.names[i])});
-        link.end(Link::Lane::then, {.reply = [this, getting, i](Result<resp::Value> answer) {
+        codec::resp::write_command(link.begin(Link::Lane::then), {"GET", keys_.kept(kind, getting->got.names[i])});
+        link.end(Link::Lane::then, {.reply = [this, getting, i](Result<codec::resp::Value> answer) {
                      if (!answer) {
                          getting->error = answer.error();
-                     } else if (answer->type != resp::Value::Type::null) {
+                     } else if (answer->type != codec::resp::Value::Type::null) {
                          auto stored = stored_in(*answer);
                          if (stored)
                              getting->got.values[i] = std::move(*stored);
@@ -102,17 +102,17 @@ void RedisEngine::got_one(const std::shared_ptr<Getting>& getting) {
     getting->reply(std::move(getting->got));
 }
 
-void RedisEngine::show(Got found, bool cut, Callback<Result<core::FoundRecords>> reply) {
+void RedisEngine::show(Got found, bool cut, Callback<Result<cas::FoundRecords>> reply) {
     get_all(Kind::record, std::move(found.names), [reply = std::move(reply), cut](Result<Got> got) mutable {
         if (!got) return reply(got.error());
-        core::FoundRecords read{{}, got->now, cut};
+        cas::FoundRecords read{{}, got->now, cut};
         for (std::size_t i = 0; i < got->names.size(); ++i)
             if (got->values[i]) read.entries.push_back({std::move(got->names[i]), std::move(got->values[i]->value)});
         reply(std::move(read));
     });
 }
 
-void RedisEngine::of_holder(std::string_view holder, std::size_t most, Callback<Result<core::FoundRecords>> reply) {
+void RedisEngine::of_holder(std::string_view holder, std::size_t most, Callback<Result<cas::FoundRecords>> reply) {
     look(keys_.holder(holder), most, [this, most, reply = std::move(reply)](Result<Got> found) mutable {
         if (!found) return reply(found.error());
         const bool cut = found->names.size() > most;
@@ -121,8 +121,8 @@ void RedisEngine::of_holder(std::string_view holder, std::size_t most, Callback<
     });
 }
 
-void RedisEngine::overlapping(std::string_view resource, std::size_t most, Callback<Result<core::FoundRecords>> reply) {
-    const auto file = core::file_path(resource);
+void RedisEngine::overlapping(std::string_view resource, std::size_t most, Callback<Result<cas::FoundRecords>> reply) {
+    const auto file = lease::file_path(resource);
     std::vector<std::string> names = file ? trees_above(*file) : std::vector<std::string>{};
     const auto folder = file ? folder_to_look_in(*file) : std::nullopt;
     const bool cut = names.size() > most;
@@ -133,10 +133,11 @@ void RedisEngine::overlapping(std::string_view resource, std::size_t most, Callb
           reply = std::move(reply)](Result<Got> found) mutable {
              if (!found) return reply(found.error());
              bool more = found->names.size() > most;
-             const auto self = core::file_path(resource);
+             const auto self = lease::file_path(resource);
              for (std::string& name : found->names) {
-                 const auto other = core::file_path(name);
-                 if (!other || !core::overlap(*self, *other) || std::ranges::find(names, name) != names.end()) continue;
+                 const auto other = lease::file_path(name);
+                 if (!other || !lease::overlap(*self, *other) || std::ranges::find(names, name) != names.end())
+                     continue;
                  if (names.size() == most) {
                      more = true;
                      break;
@@ -167,7 +168,7 @@ bool RedisEngine::read_cursor(std::string_view text, Scanning& scanning) const {
 }
 
 void RedisEngine::scan(Kind kind, std::string_view prefix, std::string_view after, std::size_t most,
-                       Callback<Result<core::Page>> reply) {
+                       Callback<Result<cas::Page>> reply) {
     if (!nodes_->is_up()) return fail(std::move(reply), nodes_->why_down());
     auto scanning = std::make_shared<Scanning>();
     if (!read_cursor(after, *scanning))
@@ -181,20 +182,22 @@ void RedisEngine::scan(Kind kind, std::string_view prefix, std::string_view afte
 
 void RedisEngine::scan_on(const std::shared_ptr<Scanning>& scanning) {
     std::string command;
-    resp::write_command(command, {"SCAN", scanning->cursor, "MATCH", scanning->pattern, "COUNT", scanning->count});
+    codec::resp::write_command(command,
+                               {"SCAN", scanning->cursor, "MATCH", scanning->pattern, "COUNT", scanning->count});
     const auto link = link_for(command.size());
     if (!link) return fail(std::move(scanning->reply), link.error());
-    (*link)->send(command, [this, scanning](Result<resp::Value> answer) { scanned(scanning, std::move(answer)); });
+    (*link)->send(command,
+                  [this, scanning](Result<codec::resp::Value> answer) { scanned(scanning, std::move(answer)); });
 }
 
-void RedisEngine::scanned(const std::shared_ptr<Scanning>& scanning, Result<resp::Value> answer) {
+void RedisEngine::scanned(const std::shared_ptr<Scanning>& scanning, Result<codec::resp::Value> answer) {
     if (!answer) return scanning->reply(answer.error());
     if (answer->is_error()) return scanning->reply(unavailable("Redis refuses to scan: " + quoted(answer->text)));
     if (answer->items.size() != 2 || !parse_number(answer->items[0].text))
         return scanning->reply(unreadable("malformed reply to SCAN"));
     scanning->cursor = answer->items[0].text;
     const std::size_t front = keys_.kept(scanning->kind, {}).size();
-    for (const resp::Value& key : answer->items[1].items)
+    for (const codec::resp::Value& key : answer->items[1].items)
         if (key.text.size() >= front) scanning->names.push_back(key.text.substr(front));
     const bool more = scanning->cursor != "0";
     if (scanning->names.empty() && more && ++scanning->rounds < max_rounds) return scan_on(scanning);
@@ -208,7 +211,7 @@ void RedisEngine::scan_done(const std::shared_ptr<Scanning>& scanning) {
     std::string next = scanning->cursor != "0" ? cursor_text(*scanning) : "";
     get_all(scanning->kind, std::move(scanning->names), [scanning, next = std::move(next)](Result<Got> got) mutable {
         if (!got) return scanning->reply(got.error());
-        core::Page page{{}, got->now, std::move(next)};
+        cas::Page page{{}, got->now, std::move(next)};
         for (std::size_t i = 0; i < got->names.size(); ++i)
             if (got->values[i]) page.entries.push_back({std::move(got->names[i]), std::move(got->values[i]->value)});
         scanning->reply(std::move(page));
@@ -229,13 +232,14 @@ void RedisEngine::overdue(std::size_t most, Callback<Result<std::vector<std::str
             .add(share)
             .add(micros_up(EngineTime{overdue_after}))
             .add(taken_for);
-        link.end(Link::Lane::then,
-                 {.reply = [this, taking, set](Result<resp::Value> answer) { taken(taking, set, std::move(answer)); },
-                  .script = Script::take});
+        link.end(
+            Link::Lane::then,
+            {.reply = [this, taking, set](Result<codec::resp::Value> answer) { taken(taking, set, std::move(answer)); },
+             .script = Script::take});
     }
 }
 
-void RedisEngine::taken(const std::shared_ptr<Taking>& taking, std::uint32_t set, Result<resp::Value> answer) {
+void RedisEngine::taken(const std::shared_ptr<Taking>& taking, std::uint32_t set, Result<codec::resp::Value> answer) {
     const auto now = answer ? time_in(*answer) : Result<EngineTime>(answer.error());
     if (!now) {
         taking->error = now.error();
@@ -290,4 +294,4 @@ std::vector<std::string> RedisEngine::settle(const Taking& taking, const Got& go
     return late;
 }
 
-}  // namespace holdfast::redis_engine
+}  // namespace holdfast::store::redis

@@ -9,10 +9,10 @@
 #include "codec/resp/resp_command.h"
 #include "store/redis/link.h"
 
-namespace holdfast::redis_engine {
+namespace holdfast::store::redis {
 namespace {
 
-using Type = resp::Value::Type;
+using Type = codec::resp::Value::Type;
 
 constexpr std::uint64_t min_version = 7;
 
@@ -62,45 +62,45 @@ std::string quoted(std::string_view text) {
 }
 
 std::string key_of(std::string_view sent, std::size_t index) {
-    resp::CommandReader reader;
-    if (reader.read(sent) != resp::CommandReader::Outcome::command) return {};
+    codec::resp::CommandReader reader;
+    if (reader.read(sent) != codec::resp::CommandReader::Outcome::command) return {};
     const auto words = reader.words();
     if (words.size() > 3 + index && words[0].starts_with("EVAL")) return std::string(words[3 + index]);
     return words.size() == 2 ? std::string(words[1]) : "";
 }
 
-std::vector<std::string> credentials(const RedisAddress& address) {
+std::vector<std::string> credentials(const codec::resp::RedisAddress& address) {
     if (address.password.empty()) return {};
-    if (address.user.empty()) return {resp::command_of({"AUTH", address.password})};
-    return {resp::command_of({"AUTH", address.user, address.password})};
+    if (address.user.empty()) return {codec::resp::command_of({"AUTH", address.password})};
+    return {codec::resp::command_of({"AUTH", address.user, address.password})};
 }
 
-std::vector<std::string> Greeting::commands(const RedisAddress& address) {
+std::vector<std::string> Greeting::commands(const codec::resp::RedisAddress& address) {
     auto out = credentials(address);
-    if (address.database != 0) out.push_back(resp::command_of({"SELECT", std::to_string(address.database)}));
-    out.push_back(resp::command_of({"CLIENT", "ID"}));
-    out.push_back(resp::command_of({"INFO"}));
-    out.push_back(resp::command_of({"CLUSTER", "MYID"}));
-    out.push_back(resp::command_of({"TIME"}));
+    if (address.database != 0) out.push_back(codec::resp::command_of({"SELECT", std::to_string(address.database)}));
+    out.push_back(codec::resp::command_of({"CLIENT", "ID"}));
+    out.push_back(codec::resp::command_of({"INFO"}));
+    out.push_back(codec::resp::command_of({"CLUSTER", "MYID"}));
+    out.push_back(codec::resp::command_of({"TIME"}));
     for (std::size_t i = 1; i < script_count; ++i)
-        out.push_back(resp::command_of({"SCRIPT", "LOAD", text_of(static_cast<Script>(i))}));
+        out.push_back(codec::resp::command_of({"SCRIPT", "LOAD", text_of(static_cast<Script>(i))}));
     return out;
 }
 
-Result<Facts> Greeting::read(const RedisAddress& address, const std::vector<resp::Value>& answers) {
+Result<Facts> Greeting::read(const codec::resp::RedisAddress& address, const std::vector<codec::resp::Value>& answers) {
     const auto refuse = [&](const std::string& why) {
         return unavailable(fmt::format("{} cannot be used: {}", address.shown(), why));
     };
-    std::span<const resp::Value> left = answers;
+    std::span<const codec::resp::Value> left = answers;
     for (std::size_t needed = (address.password.empty() ? 0 : 1) + (address.database != 0 ? 1 : 0); needed > 0;
          --needed) {
         if (left.front().is_error()) return refuse(quoted(left.front().text));
         left = left.subspan(1);
     }
-    const resp::Value& client = left[0];
-    const resp::Value& info = left[1];
-    const resp::Value& node = left[2];
-    const resp::Value& time = left[3];
+    const codec::resp::Value& client = left[0];
+    const codec::resp::Value& info = left[1];
+    const codec::resp::Value& node = left[2];
+    const codec::resp::Value& time = left[3];
     if (!info.is_text()) return refuse(info.is_error() ? quoted(info.text) : "it does not answer INFO");
     if (const std::string why = why_not(info.text); !why.empty()) return refuse(why);
     Facts facts;
@@ -117,7 +117,7 @@ Result<Facts> Greeting::read(const RedisAddress& address, const std::vector<resp
     if (!said) return refuse("malformed reply to TIME");
     facts.time = *said;
     for (std::size_t i = 1; i < script_count; ++i) {
-        const resp::Value& name = left[3 + i];
+        const codec::resp::Value& name = left[3 + i];
         if (!name.is_text() || name.text.size() != 40)
             return refuse(name.is_error() ? quoted(name.text) : "it does not take scripts");
         facts.scripts[i] = name.text;
@@ -125,4 +125,4 @@ Result<Facts> Greeting::read(const RedisAddress& address, const std::vector<resp
     return facts;
 }
 
-}  // namespace holdfast::redis_engine
+}  // namespace holdfast::store::redis

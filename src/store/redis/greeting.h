@@ -10,7 +10,7 @@
 #include "store/redis/scripts.h"
 #include "store/redis/stored.h"
 
-namespace holdfast::redis_engine {
+namespace holdfast::store::redis {
 
 /// What a Redis reports about itself in a greeting.
 struct Facts {
@@ -28,10 +28,10 @@ struct Facts {
 
 /// The commands of a greeting, each complete, in the order of their replies.
 struct Greeting {
-    static std::vector<std::string> commands(const RedisAddress& address);
+    static std::vector<std::string> commands(const codec::resp::RedisAddress& address);
 
     /// Takes the raw replies, with errors as values. An error says why this Redis cannot be used.
-    static Result<Facts> read(const RedisAddress& address, const std::vector<resp::Value>& answers);
+    static Result<Facts> read(const codec::resp::RedisAddress& address, const std::vector<codec::resp::Value>& answers);
 };
 
 /// The value of the INFO line `name:value`; empty if there is none.
@@ -43,7 +43,7 @@ std::string why_evicting(std::string_view info);
 std::uint64_t evicted_keys(std::string_view info);
 
 /// The commands needed before a subscription.
-std::vector<std::string> credentials(const RedisAddress& address);
+std::vector<std::string> credentials(const codec::resp::RedisAddress& address);
 
 /// The key at `index` among the keys of a command written by this engine; empty if there is none.
 std::string key_of(std::string_view command, std::size_t index = 0);
@@ -51,4 +51,4 @@ std::string key_of(std::string_view command, std::size_t index = 0);
 /// Text from an engine, made safe for a message: bounded, and without control characters.
 std::string quoted(std::string_view text);
 
-}  // namespace holdfast::redis_engine
+}  // namespace holdfast::store::redis

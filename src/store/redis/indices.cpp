@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace holdfast::redis_engine {
+namespace holdfast::store::redis {
 namespace {
 
 constexpr std::size_t around_bytes = 128;  // size of an entry besides its text
@@ -143,4 +143,4 @@ void FreedHolders::clear() {
     size_ = 0;
 }
 
-}  // namespace holdfast::redis_engine
+}  // namespace holdfast::store::redis

@@ -11,7 +11,7 @@
 #include "lease/resource.h"
 #include "store/redis/stored.h"
 
-namespace holdfast::redis_engine {
+namespace holdfast::store::redis {
 
 /// Records are indexed by sorted sets of names: one per holder, one per folder above a file or tree, and 16 of due
 /// times. A set names a record before the record is written and for longer than the record lasts. So every existing
@@ -137,4 +137,4 @@ class FreedHolders {
     Instant next_look_{};
 };
 
-}  // namespace holdfast::redis_engine
+}  // namespace holdfast::store::redis

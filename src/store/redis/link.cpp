@@ -10,7 +10,7 @@
 #include "base/code.h"
 #include "base/text.h"
 
-namespace holdfast::redis_engine {
+namespace holdfast::store::redis {
 
 using boost::asio::ip::tcp;
 using boost::system::error_code;
@@ -20,14 +20,14 @@ namespace {
 constexpr std::size_t chunk_bytes = 64 << 10;
 constexpr std::size_t max_kept_bytes = 1 << 20;  // of a reused buffer
 
-bool is_message(const resp::Value& value) {
-    return value.type == resp::Value::Type::array && value.items.size() == 3 && value.items[0].text == "message";
+bool is_message(const codec::resp::Value& value) {
+    return value.type == codec::resp::Value::Type::array && value.items.size() == 3 && value.items[0].text == "message";
 }
 
 }  // namespace
 
 Error unavailable(std::string message) {
-    return {std::string(name_of(core::Code::store_unavailable)), std::move(message)};
+    return {std::string(name_of(Code::store_unavailable)), std::move(message)};
 }
 
 Link::Link(Parts parts) : parts_(std::move(parts)), resolver_(parts_.loop), socket_(parts_.loop), timer_(parts_.loop) {}
@@ -174,12 +174,12 @@ bool Link::take_values() {
     while (!closed_) {
         const std::string_view input(input_.data() + input_begin_, input_end_ - input_begin_);
         switch (reader_.read(input)) {
-            case resp::ValueReader::Outcome::more:
+            case codec::resp::ValueReader::Outcome::more:
                 return true;
-            case resp::ValueReader::Outcome::malformed:
+            case codec::resp::ValueReader::Outcome::malformed:
                 lost("this is not the Redis protocol: " + std::string(reader_.error()));
                 return false;
-            case resp::ValueReader::Outcome::value:
+            case codec::resp::ValueReader::Outcome::value:
                 break;
         }
         input_begin_ += reader_.size();
@@ -188,7 +188,7 @@ bool Link::take_values() {
     return false;
 }
 
-void Link::answer(resp::Value value) {
+void Link::answer(codec::resp::Value value) {
     if (parts_.on_message && is_message(value)) return parts_.on_message(std::move(value));
     if (flights_.empty() || flights_.front().is_answered()) return lost("received a reply with no request outstanding");
     Flight& flight = flights_.front();
@@ -217,7 +217,7 @@ void Link::drop_answered() {
     flights_.pop_front();
 }
 
-void Link::deliver(Flight& flight, Command command, std::string_view sent, resp::Value value) {
+void Link::deliver(Flight& flight, Command command, std::string_view sent, codec::resp::Value value) {
     if (!command.reply) return confirm(flight, value);
     if (value.is_error() && !command.errors_are_answers)
         return parts_.on_refused({std::move(command), sent, std::move(value.text)});
@@ -229,8 +229,9 @@ void Link::deliver(Flight& flight, Command command, std::string_view sent, resp:
     command.reply(std::move(value));
 }
 
-void Link::confirm(Flight& flight, const resp::Value& value) {
-    if (value.type != resp::Value::Type::integer && !value.is_error()) return lost("it answers WAIT with no number");
+void Link::confirm(Flight& flight, const codec::resp::Value& value) {
+    if (value.type != codec::resp::Value::Type::integer && !value.is_error())
+        return lost("it answers WAIT with no number");
     const bool enough = !value.is_error() && value.number >= static_cast<std::int64_t>(parts_.wait);
     auto held = std::move(flight.held);
     for (Held& one : held) {
@@ -300,4 +301,4 @@ void Link::fail_all(const Error& why) {
             command.reply(why);
 }
 
-}  // namespace holdfast::redis_engine
+}  // namespace holdfast::store::redis

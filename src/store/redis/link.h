@@ -16,9 +16,9 @@
 #include "codec/resp/resp_value.h"
 #include "store/redis/scripts.h"
 
-namespace holdfast::redis_engine {
+namespace holdfast::store::redis {
 
-using Reply = Callback<Result<resp::Value>>;
+using Reply = Callback<Result<codec::resp::Value>>;
 
 /// Error `store_unavailable`: the operation was not done, or its outcome is unknown.
 Error unavailable(std::string message);
@@ -45,7 +45,7 @@ class Link : public std::enable_shared_from_this<Link> {
     };
     struct Parts {
         boost::asio::io_context& loop;
-        RedisAddress address;
+        codec::resp::RedisAddress address;
         Duration connect_within;
         Duration answer_within;
         unsigned wait;
@@ -54,8 +54,8 @@ class Link : public std::enable_shared_from_this<Link> {
         std::size_t max_unsent_bytes;
         std::function<void()> before_sending;  ///< may add commands to this turn's write
         std::function<void(Refused)> on_refused;
-        std::function<void(resp::Value)> on_message;  ///< of a subscription
-        std::function<void(const Error&)> on_lost;    ///< called once
+        std::function<void(codec::resp::Value)> on_message;  ///< of a subscription
+        std::function<void(const Error&)> on_lost;           ///< called once
     };
 
     explicit Link(Parts parts);
@@ -81,7 +81,7 @@ class Link : public std::enable_shared_from_this<Link> {
     Instant asked_at() const { return asked_at_; }
     std::string_view asked() const { return asked_; }
     Duration round_trip() const { return round_trip_; }
-    const RedisAddress& address() const { return parts_.address; }
+    const codec::resp::RedisAddress& address() const { return parts_.address; }
 
  private:
     struct Batch {
@@ -97,7 +97,7 @@ class Link : public std::enable_shared_from_this<Link> {
     };
     struct Held {
         Reply reply;
-        resp::Value value;
+        codec::resp::Value value;
         std::string_view sent;
     };
     /// The commands sent in one write.
@@ -121,10 +121,10 @@ class Link : public std::enable_shared_from_this<Link> {
     void read();
     void received(std::size_t bytes);
     bool take_values();
-    void answer(resp::Value value);
-    void deliver(Flight& flight, Command command, std::string_view sent, resp::Value value);
+    void answer(codec::resp::Value value);
+    void deliver(Flight& flight, Command command, std::string_view sent, codec::resp::Value value);
     void drop_answered();
-    void confirm(Flight& flight, const resp::Value& value);
+    void confirm(Flight& flight, const codec::resp::Value& value);
     void watch(Duration within);
     void too_late();
     void lost(std::string_view why);
@@ -141,11 +141,11 @@ class Link : public std::enable_shared_from_this<Link> {
     bool is_open_ = false, closed_ = false, flush_posted_ = false, writing_ = false, watching_ = false;
     std::string input_;
     std::size_t input_begin_ = 0, input_end_ = 0;
-    resp::ValueReader reader_;
+    codec::resp::ValueReader reader_;
     Instant asked_at_{};
     std::string_view asked_;
     Duration round_trip_{0};
     std::vector<Batch> spare_;
 };
 
-}  // namespace holdfast::redis_engine
+}  // namespace holdfast::store::redis

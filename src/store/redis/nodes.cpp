@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "codec/resp/resp_command.h"
 
-namespace holdfast::redis_engine {
+namespace holdfast::store::redis {
 namespace {
 
 constexpr Duration pause_least = 50ms;
@@ -34,7 +34,7 @@ Nodes::Nodes(boost::asio::io_context& loop, RedisEngineOptions options, std::str
     seeds_.push_back({options_.address.host, options_.address.port});
 }
 
-void Nodes::start(core::EngineListener& listener) {
+void Nodes::start(cas::EngineListener& listener) {
     listener_ = &listener;
     connect();
 }
@@ -51,7 +51,7 @@ void Nodes::stop() {
 }
 
 Link::Parts Nodes::link_parts(const Place& place) {
-    RedisAddress address = options_.address;
+    codec::resp::RedisAddress address = options_.address;
     address.host = place.host;
     address.port = place.port;
     return {.loop = loop_,
@@ -98,10 +98,10 @@ void Nodes::greet(const Place& place, Greeted greeted) {
     node->link = std::make_shared<Link>(std::move(parts));
     node->link->open();
     const auto commands = Greeting::commands(node->link->address());
-    auto answers = std::make_shared<std::vector<resp::Value>>();
+    auto answers = std::make_shared<std::vector<codec::resp::Value>>();
     for (const std::string& one : commands)
         node->link->send(one, [this, weak = weak_from_this(), weak_node, answers, attempt = attempt_, greeted,
-                               whole = commands.size()](Result<resp::Value> answer) {
+                               whole = commands.size()](Result<codec::resp::Value> answer) {
             const auto kept = weak.lock();
             const auto asked = weak_node.lock();
             if (!answer || !kept || !asked || attempt != attempt_) return;
@@ -110,7 +110,7 @@ void Nodes::greet(const Place& place, Greeted greeted) {
         });
 }
 
-void Nodes::greeting_answered(const NodePointer& node, const std::vector<resp::Value>& answers,
+void Nodes::greeting_answered(const NodePointer& node, const std::vector<codec::resp::Value>& answers,
                               const Greeted& greeted) {
     auto facts = Greeting::read(node->link->address(), answers);
     if (!facts) return down(facts.error());
@@ -131,10 +131,11 @@ void Nodes::end_earlier_life(const NodePointer& node, const Greeted& greeted) {
     auto& client = clients_[node->facts.run_id];
     const auto earlier = std::exchange(client, node->facts.client_id);
     if (earlier == 0) return ready();
-    node->link->send(resp::command_of({"CLIENT", "KILL", "ID", std::to_string(earlier)}),
-                     [this, ready, attempt = attempt_, kept = shared_from_this()](const Result<resp::Value>& answer) {
-                         if (answer && attempt == attempt_) ready();
-                     });
+    node->link->send(
+        codec::resp::command_of({"CLIENT", "KILL", "ID", std::to_string(earlier)}),
+        [this, ready, attempt = attempt_, kept = shared_from_this()](const Result<codec::resp::Value>& answer) {
+            if (answer && attempt == attempt_) ready();
+        });
 }
 
 void Nodes::seed_greeted(const NodePointer& seed) {
@@ -143,13 +144,14 @@ void Nodes::seed_greeted(const NodePointer& seed) {
         return take_master(seed);
     }
     if (options_.address.database != 0) return down(unavailable("a Redis cluster has only database 0"));
-    seed->link->send(resp::command_of({"CLUSTER", "SLOTS"}),
-                     [this, seed, attempt = attempt_, kept = shared_from_this()](const Result<resp::Value>& answer) {
-                         if (answer && attempt == attempt_) slots_answered(seed, *answer);
-                     });
+    seed->link->send(
+        codec::resp::command_of({"CLUSTER", "SLOTS"}),
+        [this, seed, attempt = attempt_, kept = shared_from_this()](const Result<codec::resp::Value>& answer) {
+            if (answer && attempt == attempt_) slots_answered(seed, *answer);
+        });
 }
 
-void Nodes::slots_answered(const NodePointer& seed, const resp::Value& answer) {
+void Nodes::slots_answered(const NodePointer& seed, const codec::resp::Value& answer) {
     const auto owner = read_slots(answer, slot_of('{' + options_.prefix + '}'), seed->place.host);
     if (!owner) return down(owner.error());
     seeds_ = {{options_.address.host, options_.address.port}};
@@ -175,13 +177,13 @@ void Nodes::take_master(const NodePointer& node) {
 void Nodes::subscribe() {
     Link::Parts parts = link_parts(master_->place);
     parts.wait = 0;
-    parts.on_message = [this, weak = weak_from_this()](const resp::Value& value) {
+    parts.on_message = [this, weak = weak_from_this()](const codec::resp::Value& value) {
         if (const auto kept = weak.lock()) message(value);
     };
     subscription_ = std::make_shared<Link>(std::move(parts));
     subscription_->open();
     const auto answered = [this, weak = weak_from_this(), attempt = attempt_](bool last) {
-        return [this, weak, attempt, last](const Result<resp::Value>& answer) {
+        return [this, weak, attempt, last](const Result<codec::resp::Value>& answer) {
             const auto kept = weak.lock();
             if (!kept || !answer || attempt != attempt_) return;
             if (answer->is_error())
@@ -192,17 +194,17 @@ void Nodes::subscribe() {
     };
     for (const std::string& one : credentials(options_.address))
         subscription_->send(one, answered(false));
-    subscription_->send(resp::command_of({"SUBSCRIBE", channel_}), answered(true));
+    subscription_->send(codec::resp::command_of({"SUBSCRIBE", channel_}), answered(true));
 }
 
-void Nodes::message(const resp::Value& value) {
+void Nodes::message(const codec::resp::Value& value) {
     if (state_ == State::up && value.items[1].text == channel_) listener_->on_notice(value.items[2].text);
 }
 
 void Nodes::up() {
     state_ = State::up;
     told_down_ = false;
-    const core::EngineHello hello = read_hello();
+    const cas::EngineHello hello = read_hello();
     life_ = hash_text({}, hello.history);
     version_ = master_->facts.version;
     hooks_.on_up();
@@ -210,7 +212,7 @@ void Nodes::up() {
     listener_->on_reachable(hello);
 }
 
-core::EngineHello Nodes::read_hello() {
+cas::EngineHello Nodes::read_hello() {
     const Facts& facts = master_->facts;
     const std::string process = facts.run_id + '.' + facts.replication_id;
     return {.history = in_cluster_ ? facts.node_id + '.' + process : process,
@@ -255,7 +257,7 @@ void Nodes::wait_and_connect() {
 void Nodes::tick() {
     ask_for_time();
     ask_for_info();
-    subscription_->send(resp::command_of({"PING"}), [](const Result<resp::Value>&) {});
+    subscription_->send(codec::resp::command_of({"PING"}), [](const Result<codec::resp::Value>&) {});
     ticker_.expires_after(tick_every);
     ticker_.async_wait([this, weak = weak_from_this(), attempt = attempt_](boost::system::error_code cancelled) {
         const auto kept = weak.lock();
@@ -266,16 +268,18 @@ void Nodes::tick() {
 }
 
 void Nodes::ask_for_time() {
-    master_->link->send(resp::command_of({"TIME"}), [this, weak = weak_from_this()](const Result<resp::Value>& answer) {
-        const auto kept = weak.lock();
-        if (!kept || !answer || answer->items.size() != 2) return;
-        if (const auto said = read_time(answer->items[0].text, answer->items[1].text)) observe(*master_, *said);
-    });
+    master_->link->send(codec::resp::command_of({"TIME"}),
+                        [this, weak = weak_from_this()](const Result<codec::resp::Value>& answer) {
+                            const auto kept = weak.lock();
+                            if (!kept || !answer || answer->items.size() != 2) return;
+                            if (const auto said = read_time(answer->items[0].text, answer->items[1].text))
+                                observe(*master_, *said);
+                        });
 }
 
 void Nodes::ask_for_info() {
-    master_->link->send(resp::command_of({"INFO", "replication", "memory", "stats"}),
-                        [this, weak = weak_from_this(), attempt = attempt_](const Result<resp::Value>& answer) {
+    master_->link->send(codec::resp::command_of({"INFO", "replication", "memory", "stats"}),
+                        [this, weak = weak_from_this(), attempt = attempt_](const Result<codec::resp::Value>& answer) {
                             const auto kept = weak.lock();
                             if (!kept || !answer || !answer->is_text() || attempt != attempt_) return;
                             if (const std::string why = why_unusable(answer->text); !why.empty())
@@ -312,4 +316,4 @@ void Nodes::refused(const NodePointer& node, Link::Refused refused) {
     if (is_gone && node->is_ready) down(why);
 }
 
-}  // namespace holdfast::redis_engine
+}  // namespace holdfast::store::redis

@@ -14,7 +14,7 @@
 #include "store/redis/redis_engine.h"
 #include "store/redis/slots.h"
 
-namespace holdfast::redis_engine {
+namespace holdfast::store::redis {
 
 /// What is known about the clock of a Redis, from its replies.
 class NodeClock {
@@ -69,7 +69,7 @@ class Nodes : public std::enable_shared_from_this<Nodes> {
     };
     Nodes(boost::asio::io_context& loop, RedisEngineOptions options, std::string channel, Hooks hooks);
 
-    void start(core::EngineListener& listener);
+    void start(cas::EngineListener& listener);
     void stop();
 
     bool is_up() const { return state_ == State::up; }
@@ -96,13 +96,14 @@ class Nodes : public std::enable_shared_from_this<Nodes> {
     Link::Parts link_parts(const Place& place);
     void connect();
     void greet(const Place& place, Greeted greeted);
-    void greeting_answered(const NodePointer& node, const std::vector<resp::Value>& answers, const Greeted& greeted);
+    void greeting_answered(const NodePointer& node, const std::vector<codec::resp::Value>& answers,
+                           const Greeted& greeted);
     void end_earlier_life(const NodePointer& node, const Greeted& greeted);
     void seed_greeted(const NodePointer& seed);
-    void slots_answered(const NodePointer& seed, const resp::Value& answer);
+    void slots_answered(const NodePointer& seed, const codec::resp::Value& answer);
     void take_master(const NodePointer& node);
     void subscribe();
-    void message(const resp::Value& value);
+    void message(const codec::resp::Value& value);
     void up();
     void down(const Error& why);
     void close_all(const Error& why);
@@ -111,14 +112,14 @@ class Nodes : public std::enable_shared_from_this<Nodes> {
     void ask_for_time();
     void ask_for_info();
     std::string why_unusable(std::string_view info) const;
-    core::EngineHello read_hello();
+    cas::EngineHello read_hello();
     void refused(const NodePointer& node, Link::Refused refused);
 
     boost::asio::io_context& loop_;
     const RedisEngineOptions options_;
     const std::string channel_;
     Hooks hooks_;
-    core::EngineListener* listener_ = nullptr;
+    cas::EngineListener* listener_ = nullptr;
     Random random_;
     boost::asio::steady_timer timer_, ticker_;
 
@@ -139,4 +140,4 @@ class Nodes : public std::enable_shared_from_this<Nodes> {
     std::shared_ptr<Link> subscription_;
 };
 
-}  // namespace holdfast::redis_engine
+}  // namespace holdfast::store::redis

@@ -14,10 +14,10 @@ namespace boost::asio {
 class io_context;
 }
 
-namespace holdfast {
+namespace holdfast::store::redis {
 
 struct RedisEngineOptions {
-    RedisAddress address;
+    codec::resp::RedisAddress address;
     std::string prefix = "holdfast";  ///< of all keys and of the channel
     bool cluster = false;             ///< require Redis Cluster; otherwise it is detected
     unsigned wait = 0;                ///< number of replicas that must have a write before it counts as done
@@ -56,6 +56,6 @@ Result<RedisEngineOptions> parse_redis_engine(std::string_view url);
 /// reports that the server is no longer the master, or no longer that of the slot. The history may have changed, and
 /// the listener is notified of that first. Other errors (memory or disk full, no permission) are returned with the
 /// message from Redis.
-std::unique_ptr<core::Engine> make_redis_engine(boost::asio::io_context& loop, RedisEngineOptions options);
+std::unique_ptr<cas::Engine> make_redis_engine(boost::asio::io_context& loop, RedisEngineOptions options);
 
-}  // namespace holdfast
+}  // namespace holdfast::store::redis

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "store/redis/redis_engine.h"
 
-namespace holdfast {
+namespace holdfast::store::redis {
 namespace {
 
 constexpr std::size_t max_prefix_bytes = 64;
@@ -66,7 +66,7 @@ std::optional<Error> read_parameters(std::string_view text, RedisEngineOptions& 
 Result<RedisEngineOptions> parse_redis_engine(std::string_view url) {
     const auto at = url.rfind('@');
     const auto question = url.find('?', at == std::string_view::npos ? 0 : at);
-    auto address = parse_redis(url.substr(0, question));
+    auto address = codec::resp::parse_redis(url.substr(0, question));
     if (!address) return wrong(address.error().message);
     RedisEngineOptions options;
     options.address = std::move(*address);
@@ -76,4 +76,4 @@ Result<RedisEngineOptions> parse_redis_engine(std::string_view url) {
     return options;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::store::redis

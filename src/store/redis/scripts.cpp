@@ -5,7 +5,7 @@
 #include "base/assert.h"
 #include "codec/resp/resp_number.h"
 
-namespace holdfast::redis_engine {
+namespace holdfast::store::redis {
 namespace {
 
 // Lua numbers are converted to text only with format('%.0f'): the default conversion loses digits. In replies they are
@@ -198,7 +198,7 @@ std::string_view text_of(Script script) {
 }
 
 CommandWriter::CommandWriter(std::string& out, std::size_t words) : out_(out) {
-    resp::append_header(out_, '*', words);
+    codec::resp::append_header(out_, '*', words);
 }
 
 CommandWriter::CommandWriter(std::string& out, const ScriptNames& names, Script script, std::size_t keys,
@@ -237,7 +237,7 @@ void CommandWriter::append(std::string& out, std::initializer_list<std::string_v
 }
 
 void CommandWriter::append_joined(std::string& out, std::string_view first, std::string_view second) {
-    resp::append_header(out, '$', first.size() + second.size());
+    codec::resp::append_header(out, '$', first.size() + second.size());
     out += first;
     out += second;
     out += "\r\n";
@@ -251,11 +251,11 @@ std::string with_text(std::string_view evalsha, Script script) {
     const auto text = text_of(script);
     std::string out(evalsha.substr(0, count));
     out += "$4\r\nEVAL\r\n";
-    resp::append_header(out, '$', text.size());
+    codec::resp::append_header(out, '$', text.size());
     out += text;
     out += "\r\n";
     out += evalsha.substr(rest);
     return out;
 }
 
-}  // namespace holdfast::redis_engine
+}  // namespace holdfast::store::redis

@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
-namespace holdfast::redis_engine {
+namespace holdfast::store::redis {
 
 /// The scripts that run inside Redis. Times are microseconds as text. A reply is the status OK or an array of bulk
 /// strings, most of which begin with the reply of TIME. A position is a
-/// counter (core::Position): a call of `swap` that writes anything raises it by one, however many keys it writes.
+/// counter (cas::Position): a call of `swap` that writes anything raises it by one, however many keys it writes.
 enum class Script : std::uint8_t {
     none,
     /// Takes a key and the position's key → [time, position, value if present].
@@ -79,4 +79,4 @@ class CommandWriter {
 /// The same command with the script's text instead of its digest, for a Redis that no longer has the script.
 std::string with_text(std::string_view evalsha, Script script);
 
-}  // namespace holdfast::redis_engine
+}  // namespace holdfast::store::redis

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace holdfast::redis_engine {
+namespace holdfast::store::redis {
 namespace {
 
 constexpr std::size_t max_masters = 1000;
@@ -23,7 +23,7 @@ Error malformed(std::string what) {
     return {"store_unavailable", "the Redis cluster's list of slots cannot be read: " + std::move(what)};
 }
 
-using Type = resp::Value::Type;
+using Type = codec::resp::Value::Type;
 
 struct Range {
     std::size_t first = 0;
@@ -31,7 +31,7 @@ struct Range {
     Master master;
 };
 
-Result<Range> read_range(const resp::Value& row, const std::string& asked) {
+Result<Range> read_range(const codec::resp::Value& row, const std::string& asked) {
     if (row.type != Type::array || row.items.size() < 3 || row.items[0].type != Type::integer ||
         row.items[1].type != Type::integer || row.items[2].items.size() < 3)
         return malformed("a row is not FROM, TO and nodes");
@@ -64,10 +64,10 @@ std::uint16_t slot_of(std::string_view key) {
     return crc16(key) % slot_count;
 }
 
-Result<SlotOwner> read_slots(const resp::Value& answer, std::uint16_t slot, const std::string& asked) {
-    if (answer.type != resp::Value::Type::array) return malformed("it is no list");
+Result<SlotOwner> read_slots(const codec::resp::Value& answer, std::uint16_t slot, const std::string& asked) {
+    if (answer.type != codec::resp::Value::Type::array) return malformed("it is no list");
     SlotOwner owner;
-    for (const resp::Value& row : answer.items) {
+    for (const codec::resp::Value& row : answer.items) {
         const auto range = read_range(row, asked);
         if (!range) return range.error();
         if (range->first <= slot && slot <= range->last) owner.master = range->master;
@@ -79,4 +79,4 @@ Result<SlotOwner> read_slots(const resp::Value& answer, std::uint16_t slot, cons
     return owner;
 }
 
-}  // namespace holdfast::redis_engine
+}  // namespace holdfast::store::redis

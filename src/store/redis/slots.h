@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "codec/resp/resp_value.h"
 
-namespace holdfast::redis_engine {
+namespace holdfast::store::redis {
 
 /// CRC-16 as used by Redis Cluster (XMODEM).
 std::uint16_t crc16(std::string_view text);
@@ -40,6 +40,6 @@ struct SlotOwner {
 
 /// Parses the reply to CLUSTER SLOTS. `asked` is the host at which the replying node was reached; it replaces the
 /// address of a node that does not know its own.
-Result<SlotOwner> read_slots(const resp::Value& answer, std::uint16_t slot, const std::string& asked);
+Result<SlotOwner> read_slots(const codec::resp::Value& answer, std::uint16_t slot, const std::string& asked);
 
-}  // namespace holdfast::redis_engine
+}  // namespace holdfast::store::redis

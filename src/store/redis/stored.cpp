@@ -7,7 +7,7 @@
 #include "base/encodings.h"
 #include "store/redis/slots.h"
 
-namespace holdfast::redis_engine {
+namespace holdfast::store::redis {
 namespace {
 
 constexpr std::string_view magic = "hf2 ";
@@ -124,4 +124,4 @@ std::string_view Keys::name_of(Kind kind, std::string_view key) const {
     return key.substr(kind == Kind::record ? record_.size() : document_.size());
 }
 
-}  // namespace holdfast::redis_engine
+}  // namespace holdfast::store::redis

@@ -7,11 +7,11 @@
 
 #include "store/cas/engine.h"
 
-namespace holdfast::redis_engine {
+namespace holdfast::store::redis {
 
-using core::EngineTime;
-using core::Kind;
-using core::WriteId;
+using cas::EngineTime;
+using cas::Kind;
+using cas::WriteId;
 
 /// The format of a value in Redis: a human-readable line, then the bytes.
 ///
@@ -19,7 +19,7 @@ using core::WriteId;
 ///
 /// Scripts compare the beginning, through the write, as text: Lua numbers are exact only up to 2^53.
 struct Stored {
-    core::StoredValue value;
+    cas::StoredValue value;
     std::optional<EngineTime> due{};
 };
 inline constexpr std::size_t mark_bytes = 4 + 2 * WriteId::size;
@@ -63,7 +63,7 @@ class Keys {
     std::string folder(std::string_view scope, std::string_view path) const;
     std::string due(std::uint32_t set) const { return due_ + std::to_string(set); }
     std::string due_of(std::string_view resource) const;
-    /// The counter of the store's position (core::Position).
+    /// The counter of the store's position (cas::Position).
     const std::string& position() const { return position_; }
 
     /// A SCAN pattern for names with this prefix.
@@ -74,4 +74,4 @@ class Keys {
     std::string record_, document_, holder_, folder_, due_, position_;
 };
 
-}  // namespace holdfast::redis_engine
+}  // namespace holdfast::store::redis

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::cli::guard {
 namespace {
 
 using namespace std::string_literals;
@@ -42,4 +42,4 @@ TEST(RawDiff, refuses_what_it_does_not_understand) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cli::guard

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-namespace holdfast {
+namespace holdfast::cli::guard {
 namespace {
 
 const std::string none(40, '0');
@@ -55,4 +55,4 @@ TEST(GuardCommits, that_were_checked_are_known_to_the_next_hook) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cli::guard

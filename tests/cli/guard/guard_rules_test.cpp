@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::cli::guard {
 namespace {
 
-using core::Predicate;
+using lease::Predicate;
 
 SeenLease lease(std::string resource, Predicate predicate, std::string holder) {
     const std::string id = resource + "#1";
@@ -80,12 +80,12 @@ TEST(GuardRules, another_holder_on_the_file_or_a_tree_above_is_in_the_way) {
 }
 
 TEST(GuardRules, what_stands_in_the_way_follows_the_matrix) {
-    for (const Predicate theirs : core::all_predicates)
+    for (const Predicate theirs : lease::all_predicates)
         for (const auto change : {FileChange::added, FileChange::modified, FileChange::deleted}) {
             const Predicate mine = change == FileChange::deleted ? Predicate::deletes : Predicate::mutates;
             const auto findings = check(
                 {lease("FILE:/a", Predicate::mutates, "alice"), lease("FILE:/a", theirs, "bob")}, {{"a", change}});
-            EXPECT_EQ(findings.empty(), core::compatible(theirs, mine)) << to_string(theirs) << to_string(change);
+            EXPECT_EQ(findings.empty(), lease::compatible(theirs, mine)) << to_string(theirs) << to_string(change);
         }
 }
 
@@ -119,4 +119,4 @@ TEST(GuardRules, advise_a_session_in_which_weaker_leases_are_not_in_the_way) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cli::guard

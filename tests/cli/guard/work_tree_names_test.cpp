@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <map>
 
-namespace holdfast {
+namespace holdfast::cli::guard {
 namespace {
 
 TEST(WorkTreeNames, are_paths_from_the_root) {
@@ -42,4 +42,4 @@ TEST(WorkTreeNames, are_the_same_for_both_forms_of_an_accent) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cli::guard

@@ -11,7 +11,7 @@
 #include "cli/guard/work_tree_names.h"
 #include "cli/guard/written_path.h"
 
-namespace holdfast {
+namespace holdfast::cli::guard {
 namespace {
 
 const std::string repository_root = "/home/me/repository";
@@ -389,4 +389,4 @@ TEST(WorkTreePathsOfDisk, see_real_links_and_directories) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cli::guard

@@ -3,7 +3,7 @@
 #include <boost/json/object.hpp>
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::cli::mcp {
 namespace {
 
 namespace json = boost::json;
@@ -150,4 +150,4 @@ TEST_F(McpLeasesTest, whose_answer_was_long_under_way_need_a_renewal_first) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cli::mcp

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::cli::mcp {
 namespace {
 
 struct Seen {
@@ -53,4 +53,4 @@ TEST(McpLines, go_on_after_one_that_is_too_long) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cli::mcp

@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "cli/mcp/mcp_words.h"
 
-namespace holdfast {
+namespace holdfast::cli::mcp {
 namespace {
 
 namespace json = boost::json;
@@ -107,4 +107,4 @@ TEST(McpToolList, has_schemas_that_allow_nothing_else) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::cli::mcp

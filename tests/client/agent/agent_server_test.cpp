@@ -21,7 +21,7 @@
 #include "client/scripted_server.h"
 #include "client/server_process.h"
 
-namespace holdfast {
+namespace holdfast::client::agent {
 namespace {
 
 /// The example agent as a process: read line by line, and killed.
@@ -235,4 +235,4 @@ TEST_F(AgentAndServer, a_lease_whose_progress_stands_still_is_lost_where_the_pol
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client::agent

@@ -12,7 +12,7 @@
 #include "base/time.h"
 #include "client/scripted_server.h"
 
-namespace holdfast {
+namespace holdfast::client::agent {
 namespace {
 
 const std::function<bool(Work&)> nothing_to_do = [](Work& work) { return work.go_on(); };
@@ -271,4 +271,4 @@ TEST_F(AgentTest, refuses_a_digest_that_is_damaged_in_use_or_of_another) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client::agent

@@ -7,7 +7,7 @@
 #include "base/time.h"
 #include "client/scripted_server.h"
 
-namespace holdfast {
+namespace holdfast::client::agent {
 namespace {
 
 /// A server that keeps one agent and one resource, and can be told to go wrong.
@@ -184,4 +184,4 @@ TEST(AgentInTrouble, gives_up_when_its_patience_is_at_an_end) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client::agent

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 
-namespace holdfast {
+namespace holdfast::client::agent {
 namespace {
 
 const Digest example{.id = "alice",
@@ -160,4 +160,4 @@ TEST(DigestFile, without_a_path_keeps_nothing) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client::agent

@@ -4,7 +4,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-namespace holdfast {
+namespace holdfast::client::agent {
 namespace {
 
 using Machine = IntentMachine;
@@ -266,4 +266,4 @@ RC_GTEST_PROP(IntentMachine, never_works_without_a_held_lease_and_always_ends, (
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client::agent

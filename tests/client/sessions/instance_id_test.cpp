@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::client::sessions {
 namespace {
 
 TEST(InstanceId, is_fresh_each_time_and_has_its_form) {
@@ -24,4 +24,4 @@ TEST(SessionId, is_a_uuid) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client::sessions

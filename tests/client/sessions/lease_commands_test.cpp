@@ -4,12 +4,12 @@
 
 #include "codec/resp/resp_command.h"
 
-namespace holdfast {
+namespace holdfast::client::sessions {
 namespace {
 
 std::string bytes(std::initializer_list<std::string_view> words) {
     std::string out;
-    resp::write_command(out, words);
+    codec::resp::write_command(out, words);
     return out;
 }
 
@@ -35,19 +35,19 @@ TEST(LeaseCommands, are_to_the_byte_what_others_send) {
 
 TEST(LeaseCommands, say_how_long_ago_a_store_may_have_forgotten_at_least) {
     const auto age = [](const std::string& text) {
-        return LeaseCommands::read_memory_age({.type = resp::Value::Type::text, .text = text});
+        return LeaseCommands::read_memory_age({.type = codec::resp::Value::Type::text, .text = text});
     };
     EXPECT_EQ(age("# Server\r\nredis_version:7.0.15\r\nuptime_in_seconds:9\r\nuptime_in_days:0\r\n"), Duration{8s});
     EXPECT_EQ(age("uptime_in_seconds:1\r\n"), Duration{0s});
     EXPECT_GE(age("uptime_in_seconds:18446744073709551615\r\n"), Duration{24h});
     EXPECT_EQ(age("uptime_in_seconds:soon\r\n"), Duration{0s}) << "not known: as if it had been a moment ago";
     EXPECT_EQ(age("mocked_uptime_in_seconds:99\r\n"), Duration{0s});
-    EXPECT_EQ(LeaseCommands::read_memory_age({.type = resp::Value::Type::error, .text = "ERR"}), Duration{0s});
+    EXPECT_EQ(LeaseCommands::read_memory_age({.type = codec::resp::Value::Type::error, .text = "ERR"}), Duration{0s});
     EXPECT_EQ(age("redis_version:7\r\nholdfast_version:0.1\r\nuptime_in_seconds:0\r\n"), std::nullopt);
 }
 
 TEST(LeaseCommands, take_an_error_for_no_answer) {
-    const resp::Value error{.type = resp::Value::Type::error, .text = "OOM"};
+    const codec::resp::Value error{.type = codec::resp::Value::Type::error, .text = "OOM"};
     for (const Ask ask : {Ask::acquire, Ask::renew, Ask::release, Ask::read})
         EXPECT_EQ(LeaseCommands::read({ask, "s", {}}, error).kind, LeaseAnswer::Kind::unanswered);
     EXPECT_EQ(LeaseCommands::read({Ask::acquire, "s", {}}, {}).kind, LeaseAnswer::Kind::no);
@@ -55,4 +55,4 @@ TEST(LeaseCommands, take_an_error_for_no_answer) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client::sessions

@@ -16,7 +16,7 @@
 #include "codec/resp/resp_command.h"
 #include "support/redis_process.h"
 
-namespace holdfast {
+namespace holdfast::client::sessions {
 namespace {
 
 constexpr std::chrono::milliseconds ttl{3000};
@@ -45,13 +45,13 @@ bool eventually(const std::function<bool()>& condition) {
     return true;
 }
 
-resp::Value ask(const RedisProcess& redis, std::initializer_list<std::string_view> words) {
-    RespConnection connection{*parse_redis(redis.url())};
+codec::resp::Value ask(const RedisProcess& redis, std::initializer_list<std::string_view> words) {
+    RespConnection connection{*codec::resp::parse_redis(redis.url())};
     if (!connection.open(20s)) return {};
     RespConnection::Batch batch{.commands = 1};
-    resp::write_command(batch.bytes, words);
+    codec::resp::write_command(batch.bytes, words);
     auto answers = connection.exchange(batch, 20s);
-    return answers ? answers->front() : resp::Value{};
+    return answers ? answers->front() : codec::resp::Value{};
 }
 
 TEST(LeaseManager, writes_the_keys_that_others_read) {
@@ -283,4 +283,4 @@ TEST(LeaseManager, is_used_from_many_threads) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client::sessions

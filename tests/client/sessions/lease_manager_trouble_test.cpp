@@ -10,7 +10,7 @@
 #include "codec/resp/resp_command.h"
 #include "support/redis_impostor.h"
 
-namespace holdfast {
+namespace holdfast::client::sessions {
 namespace {
 
 using Words = RedisImpostor::Words;
@@ -55,10 +55,10 @@ bool is_taking(const Words& command) {
 /// What comes of one command to a store that answers with these bytes, and then with nothing.
 Error error_after(const std::string& answer) {
     RedisImpostor store{[&](const Words&) { return answer; }};
-    RespConnection connection{*parse_redis(store.url())};
+    RespConnection connection{*codec::resp::parse_redis(store.url())};
     EXPECT_TRUE(connection.open(60s));
     RespConnection::Batch batch{.commands = 1};
-    resp::write_command(batch.bytes, {"PING"});
+    codec::resp::write_command(batch.bytes, {"PING"});
     const auto answers = connection.exchange(batch, 60s);
     return answers ? Error{} : answers.error();
 }
@@ -83,7 +83,7 @@ TEST(RespConnectionTrouble, takes_no_more_answers_than_it_asked_for) {
 
 TEST(RespConnectionTrouble, makes_a_new_connection_if_the_store_closed_its_half_meanwhile) {
     RedisImpostor store{RedisImpostor::usual_answer};
-    RespConnection connection{*parse_redis(store.url())};
+    RespConnection connection{*codec::resp::parse_redis(store.url())};
     ASSERT_TRUE(*connection.open(60s));
     ASSERT_TRUE(eventually([&] { return store.connections() == 1; }));
     EXPECT_FALSE(*connection.open(60s)) << "the same";
@@ -255,4 +255,4 @@ TEST(LeaseManagerStop, may_be_called_from_a_callback) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client::sessions

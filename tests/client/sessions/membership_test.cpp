@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::client::sessions {
 namespace {
 
-using resp::Value;
+using codec::resp::Value;
 constexpr HolderInstant start{1000s};
 const std::string me = "me-1-00000001";
 
@@ -98,4 +98,4 @@ TEST(Membership, bears_an_answer_that_makes_no_sense) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client::sessions

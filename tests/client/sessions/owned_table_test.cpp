@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <thread>
 
-namespace holdfast {
+namespace holdfast::client::sessions {
 namespace {
 
 constexpr HolderInstant now{1000s};
@@ -74,4 +74,4 @@ TEST(OwnedTable, is_read_while_it_changes) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client::sessions

@@ -7,21 +7,21 @@
 #include "codec/resp/resp_command.h"
 #include "support/redis_process.h"
 
-namespace holdfast {
+namespace holdfast::client::sessions {
 namespace {
 
-using resp::Value;
+using codec::resp::Value;
 
 RespConnection::Batch batch(std::initializer_list<std::initializer_list<std::string_view>> commands) {
     RespConnection::Batch all;
     for (const auto& words : commands)
-        resp::write_command(all.bytes, words);
+        codec::resp::write_command(all.bytes, words);
     all.commands = commands.size();
     return all;
 }
 
-RedisAddress address_of(const RedisProcess& redis) {
-    return *parse_redis(redis.url());
+codec::resp::RedisAddress address_of(const RedisProcess& redis) {
+    return *codec::resp::parse_redis(redis.url());
 }
 
 TEST(RespConnection, sends_many_commands_at_once_and_keeps_their_order) {
@@ -30,7 +30,7 @@ TEST(RespConnection, sends_many_commands_at_once_and_keeps_their_order) {
     ASSERT_TRUE(connection.open(20s));
     RespConnection::Batch many;
     for (int i = 0; i < 20'000; ++i)
-        resp::write_command(many.bytes, {"ECHO", std::to_string(i) + std::string(100, 'x')});
+        codec::resp::write_command(many.bytes, {"ECHO", std::to_string(i) + std::string(100, 'x')});
     many.commands = 20'000;
     const auto answers = connection.exchange(many, 60s);
     ASSERT_TRUE(answers);
@@ -119,4 +119,4 @@ TEST(RespConnection, is_stopped_from_another_thread) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client::sessions

@@ -8,7 +8,7 @@
 #include "client/sessions/membership.h"
 #include "client/sessions/session_leases.h"
 
-namespace holdfast {
+namespace holdfast::client::sessions {
 namespace {
 
 constexpr Duration ttl = 30s;
@@ -87,12 +87,12 @@ class Shares {
             one.leases.answer(request, serve(request, name), now_);
     }
 
-    resp::Value serve(const Membership::Request& request, const std::string& name) {
-        using Type = resp::Value::Type;
+    codec::resp::Value serve(const Membership::Request& request, const std::string& name) {
+        using Type = codec::resp::Value::Type;
         if (request.ask == Membership::Ask::heartbeat) nodes_[name] = now_ + ttl;
         if (request.ask == Membership::Ask::ttl)
             return {.type = Type::integer, .number = to_ms(nodes_[request.argument] - now_)};
-        resp::Value keys{.type = Type::array};
+        codec::resp::Value keys{.type = Type::array};
         for (const auto& [node, end] : nodes_)
             if (now_ < end) keys.items.push_back({.type = Type::text, .text = std::string(node_key_prefix) + node});
         return {.type = Type::array, .items = {{.type = Type::text, .text = std::string(1, '0')}, keys}};
@@ -184,4 +184,4 @@ TEST_F(SharesTest, one_that_comes_is_handed_what_it_should_own_and_nobody_jumps_
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client::sessions

@@ -6,7 +6,7 @@
 #include "base/rendezvous.h"
 #include "client/deadlines.h"
 
-namespace holdfast {
+namespace holdfast::client::sessions {
 namespace {
 
 constexpr HolderInstant start{1000s};
@@ -92,7 +92,7 @@ TEST_F(SessionLeasesTest, counts_from_the_sending_and_ends_before_the_store_does
     const auto request = expect(Ask::acquire);
     now += 4s;
     say(request, LeaseAnswer::Kind::yes);
-    EXPECT_EQ(leases.find(mine)->end, start + 30s - skew_margin(30s));
+    EXPECT_EQ(leases.find(mine)->end, start + 30s - lease::skew_margin(30s));
 }
 
 TEST_F(SessionLeasesTest, does_not_believe_a_grant_that_came_too_late) {
@@ -110,7 +110,7 @@ TEST_F(SessionLeasesTest, renews_at_whole_intervals_so_that_all_go_together) {
     EXPECT_EQ(leases.next(), start + 10s);
     to_next();
     yes(Ask::renew);
-    EXPECT_EQ(leases.find(mine)->end, start + 40s - skew_margin(30s));
+    EXPECT_EQ(leases.find(mine)->end, start + 40s - lease::skew_margin(30s));
     EXPECT_EQ(leases.next(), start + 20s);
 }
 
@@ -293,7 +293,7 @@ TEST_F(SessionLeasesTest, ends_at_the_deadline_in_any_case) {
         to_next();
         if (leases.find(mine)->held() && now < leases.find(mine)->end) unanswered(Ask::read);
     }
-    now = start + 30s - skew_margin(30s);
+    now = start + 30s - lease::skew_margin(30s);
     leases.end_overdue(now);
     EXPECT_EQ(state(mine), Ownership::unknown);
     EXPECT_FALSE(leases.begin_poll(mine, now));
@@ -427,4 +427,4 @@ TEST_F(SessionLeasesTest, is_patient_with_a_store_that_answers_only_with_errors)
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client::sessions

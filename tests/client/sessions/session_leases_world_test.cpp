@@ -10,7 +10,7 @@
 #include "client/sessions/session_leases.h"
 #include "support/seeds.h"
 
-namespace holdfast {
+namespace holdfast::client::sessions {
 namespace {
 
 constexpr Duration ttl = 30s;
@@ -216,4 +216,4 @@ TEST(SessionLeasesWorld, never_lets_two_own_a_session_at_once) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::client::sessions

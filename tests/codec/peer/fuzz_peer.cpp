@@ -6,7 +6,7 @@
 
 #include "codec/peer/random_messages.h"
 
-using namespace holdfast::peer;
+using namespace holdfast::codec::peer;
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include "codec/peer/random_messages.h"
 
-namespace holdfast::peer {
+namespace holdfast::codec::peer {
 namespace {
 
 bool all_same(const std::vector<Message>& a, const std::vector<Message>& b) {
@@ -41,7 +41,8 @@ RC_GTEST_PROP(PeerRoundTrip, many_messages_in_one_frame_arrive_in_order, (std::u
         RC_ASSERT(static_cast<bool>(encoder.append(messages.back(), bytes)));
     }
     append_ping(seed | 1, bytes);
-    const std::vector<core::LifeMark> lives{{static_cast<core::BootNumber>(seed), seed}, {}, {~0U, ~seed}};
+    const std::vector<store::quorum::LifeMark> lives{
+        {static_cast<store::quorum::BootNumber>(seed), seed}, {}, {~0U, ~seed}};
     append_lives(lives, bytes);
     append_pong(7, bytes);
     const auto frame = decoder.decode(bytes);
@@ -75,4 +76,4 @@ RC_GTEST_PROP(PeerRoundTrip, bytes_that_were_changed_are_refused_or_read_within_
 }
 
 }  // namespace
-}  // namespace holdfast::peer
+}  // namespace holdfast::codec::peer

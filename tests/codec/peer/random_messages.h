@@ -6,10 +6,10 @@
 #include "base/random.h"
 #include "codec/peer/peer_messages.h"
 
-namespace holdfast::peer {
+namespace holdfast::codec::peer {
 
 inline constexpr std::size_t message_kinds =
-    std::variant_size_v<core::QuorumMessage> + std::variant_size_v<core::LogMessage>;
+    std::variant_size_v<store::quorum::QuorumMessage> + std::variant_size_v<consensus::LogMessage>;
 
 /// Makes messages of every kind with every field anywhere in its range, also at its ends.
 class RandomMessages {
@@ -18,9 +18,9 @@ class RandomMessages {
 
     /// A message of this kind, counted through the quorum's and then the log's.
     Message of_kind(std::size_t kind);
-    core::QuorumMessage quorum(std::size_t kind);
-    core::LogMessage log(std::size_t kind);
-    core::RelativeRecord record();
+    store::quorum::QuorumMessage quorum(std::size_t kind);
+    consensus::LogMessage log(std::size_t kind);
+    store::cas::RelativeRecord record();
 
  private:
     bool flag() { return random_.below(2) == 0; }
@@ -28,13 +28,13 @@ class RandomMessages {
     Instant instant();
     std::string text(std::size_t most);
     std::string name(std::size_t most) { return "n" + text(most - 1); }
-    core::Lease lease(core::Token token);
-    core::Waiter waiter();
-    core::Ballot ballot();
-    core::LogBallot log_ballot();
-    core::LogSnapshot snapshot();
-    std::vector<core::LogDecree> decrees();
-    core::ReadReply seen();
+    lease::Lease lease(lease::Token token);
+    lease::Waiter waiter();
+    store::quorum::Ballot ballot();
+    consensus::LogBallot log_ballot();
+    consensus::LogSnapshot snapshot();
+    std::vector<consensus::LogDecree> decrees();
+    store::quorum::ReadReply seen();
 
     Random random_;
 };
@@ -42,4 +42,4 @@ class RandomMessages {
 /// Equal in every field.
 bool same(const Message& a, const Message& b);
 
-}  // namespace holdfast::peer
+}  // namespace holdfast::codec::peer

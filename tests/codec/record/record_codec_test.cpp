@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::codec::record {
 namespace {
 
-core::Lease lease_of(core::Token token, core::Predicate predicate) {
+lease::Lease lease_of(lease::Token token, lease::Predicate predicate) {
     return {.token = token,
             .predicate = predicate,
             .renewable = token % 2 == 0,
@@ -15,8 +15,8 @@ core::Lease lease_of(core::Token token, core::Predicate predicate) {
             .acquired_at = Instant{-5s},
             .expires_at = Instant{55s},
             .held_since = Instant{token % 2 == 0 ? -5s : -6s},
-            .priority = token % 2 == 0 ? std::optional<core::Priority>{-7} : std::nullopt,
-            .progress = token % 3 == 0 ? std::optional<core::Progress>{{0, Instant{-1s}}} : std::nullopt,
+            .priority = token % 2 == 0 ? std::optional<lease::Priority>{-7} : std::nullopt,
+            .progress = token % 3 == 0 ? std::optional<lease::Progress>{{0, Instant{-1s}}} : std::nullopt,
             .holder = "alice",
             .session = "s1",
             .reason = "because",
@@ -25,28 +25,28 @@ core::Lease lease_of(core::Token token, core::Predicate predicate) {
 }
 
 TEST(RecordCodec, gives_back_every_field_of_a_record) {
-    core::Record record;
-    core::Token token = 10;
-    for (const auto predicate : core::all_predicates)
+    lease::Record record;
+    lease::Token token = 10;
+    for (const auto predicate : lease::all_predicates)
         record.leases.push_back(lease_of(++token, predicate));
-    record.ended = {{3, core::Ending::released, Instant{1s}},
-                    {2, core::Ending::expired, Instant{-2s}},
-                    {4, core::Ending::revoked, Instant{3s}}};
-    record.reserved = {{lease_of(9, core::Predicate::deletes), Instant{70s}},
-                       {lease_of(6, core::Predicate::provides), Instant{69s}}};
-    record.past = {{"bob", Instant{-1s}, 30s}, {"carol", Instant{}, core::limits::quota_ceiling}};
+    record.ended = {{3, lease::Ending::released, Instant{1s}},
+                    {2, lease::Ending::expired, Instant{-2s}},
+                    {4, lease::Ending::revoked, Instant{3s}}};
+    record.reserved = {{lease_of(9, lease::Predicate::deletes), Instant{70s}},
+                       {lease_of(6, lease::Predicate::provides), Instant{69s}}};
+    record.past = {{"bob", Instant{-1s}, 30s}, {"carol", Instant{}, lease::limits::quota_ceiling}};
     record.last_token = token;
     EXPECT_EQ(decode_record(encode_record(record)), record);
 }
 
 TEST(RecordCodec, keeps_who_waits) {
-    core::Record record;
-    record.leases.push_back(lease_of(7, core::Predicate::mutates));
+    lease::Record record;
+    record.leases.push_back(lease_of(7, lease::Predicate::mutates));
     record.waiters.push_back({.id = 1, .until = Instant{1s}, .holder = "bob", .session = ""});
     record.waiters.push_back({.id = ~std::uint64_t{0},
                               .priority = -5,
                               .agent = true,
-                              .predicate = core::Predicate::consumes,
+                              .predicate = lease::Predicate::consumes,
                               .until = Instant{2s},
                               .holder = "carol",
                               .session = "s"});
@@ -56,25 +56,25 @@ TEST(RecordCodec, keeps_who_waits) {
 TEST(RecordCodec, refuses_what_is_not_a_record) {
     EXPECT_EQ(decode_record("\xff\xff not a message"), std::nullopt);
 
-    core::Record out_of_order;
-    out_of_order.leases = {lease_of(9, core::Predicate::consumes), lease_of(8, core::Predicate::consumes)};
+    lease::Record out_of_order;
+    out_of_order.leases = {lease_of(9, lease::Predicate::consumes), lease_of(8, lease::Predicate::consumes)};
     EXPECT_EQ(decode_record(encode_record(out_of_order)), std::nullopt);
 
-    core::Record without_token;
-    without_token.leases = {lease_of(0, core::Predicate::mutates)};
+    lease::Record without_token;
+    without_token.leases = {lease_of(0, lease::Predicate::mutates)};
     EXPECT_EQ(decode_record(encode_record(without_token)), std::nullopt);
 
-    core::Record reserved_without_holder;
-    reserved_without_holder.reserved = {{lease_of(3, core::Predicate::mutates), Instant{1s}}};
+    lease::Record reserved_without_holder;
+    reserved_without_holder.reserved = {{lease_of(3, lease::Predicate::mutates), Instant{1s}}};
     reserved_without_holder.reserved[0].lease.holder.clear();
     EXPECT_EQ(decode_record(encode_record(reserved_without_holder)), std::nullopt);
 
-    core::Record held_for_ever;
+    lease::Record held_for_ever;
     held_for_ever.past = {{"bob", Instant{}, Duration::max()}};
     EXPECT_EQ(decode_record(encode_record(held_for_ever)), std::nullopt);
 
-    core::Record beyond_json;
-    beyond_json.last_token = core::token_limit;
+    lease::Record beyond_json;
+    beyond_json.last_token = lease::token_limit;
     EXPECT_EQ(decode_record(encode_record(beyond_json)), std::nullopt);
 }
 
@@ -86,23 +86,23 @@ TEST(RecordCodec, reads_a_lease_of_a_version_that_knew_no_agents) {
     const std::string before(std::begin(bytes), std::end(bytes));
     const auto record = decode_record(before);
     ASSERT_TRUE(record);
-    core::Lease lease;
+    lease::Lease lease;
     lease.token = 7;
-    lease.predicate = core::Predicate::provides;
+    lease.predicate = lease::Predicate::provides;
     lease.ttl = 60s;
     lease.acquired_at = lease.held_since = Instant{1s};
     lease.expires_at = Instant{61s};
     lease.holder = "alice";
-    EXPECT_EQ(record->leases, std::vector<core::Lease>{lease});
+    EXPECT_EQ(record->leases, std::vector<lease::Lease>{lease});
     EXPECT_TRUE(record->reserved.empty());
 }
 
 TEST(RecordCodec, skips_fields_that_a_later_version_added) {
-    core::Record record;
-    record.leases.push_back(lease_of(7, core::Predicate::mutates));
+    lease::Record record;
+    record.leases.push_back(lease_of(7, lease::Predicate::mutates));
     const std::string later = encode_record(record) + std::string("\x92\x03\x03new", 6);  // field 50, three bytes
     EXPECT_EQ(decode_record(later), record);
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::codec::record

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::codec::resp {
 namespace {
 
 TEST(Frames, are_cut_off_one_by_one_and_only_when_they_are_complete) {
@@ -29,4 +29,4 @@ TEST(Frames, that_are_too_large_are_refused_before_they_have_come) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::codec::resp

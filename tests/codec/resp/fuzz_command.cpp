@@ -3,7 +3,7 @@
 
 #include "codec/resp/fuzzing.h"
 
-using namespace holdfast::resp;
+using namespace holdfast::codec::resp;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;

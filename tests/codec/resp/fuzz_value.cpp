@@ -4,7 +4,7 @@
 
 #include "codec/resp/fuzzing.h"
 
-using namespace holdfast::resp;
+using namespace holdfast::codec::resp;
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include "codec/resp/reading.h"
 
-namespace holdfast::resp {
+namespace holdfast::codec::resp {
 
 inline void require(bool holds, const char* what) {
     if (holds) return;
@@ -28,4 +28,4 @@ auto read_both_ways(const std::uint8_t* data, std::size_t size) {
     return reading;
 }
 
-}  // namespace holdfast::resp
+}  // namespace holdfast::codec::resp

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::codec::resp {
 namespace {
 
 TEST(JsonWriter, puts_commas_where_they_belong) {
@@ -21,4 +21,4 @@ TEST(JsonWriter, puts_commas_where_they_belong) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::codec::resp

@@ -9,7 +9,7 @@
 #include "codec/resp/resp_command.h"
 #include "codec/resp/resp_value.h"
 
-namespace holdfast::resp {
+namespace holdfast::codec::resp {
 
 /// All that a reader makes of a stream: what it read, where it stopped, and why, if that was not the end.
 template <typename Item>
@@ -68,4 +68,4 @@ auto read_bytewise(std::string_view stream) {
     return read_in_pieces<Reader>(stream, cuts);
 }
 
-}  // namespace holdfast::resp
+}  // namespace holdfast::codec::resp

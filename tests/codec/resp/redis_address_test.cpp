@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::codec::resp {
 namespace {
 
 TEST(RedisAddress, reads_every_part) {
@@ -22,4 +22,4 @@ TEST(RedisAddress, refuses_what_is_none_and_keeps_the_password_to_itself) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::codec::resp

@@ -13,7 +13,7 @@
 #include "codec/resp/resp_writer.h"
 #include "support/redis_process.h"
 
-namespace holdfast::resp {
+namespace holdfast::codec::resp {
 namespace {
 
 /// Sends all of it, then nothing more, and gives what came back until the other side closed.
@@ -148,4 +148,4 @@ TEST(RedisTwin, agrees_on_what_chance_makes_of_words_and_quotes) {
 }
 
 }  // namespace
-}  // namespace holdfast::resp
+}  // namespace holdfast::codec::resp

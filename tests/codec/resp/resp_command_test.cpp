@@ -5,7 +5,7 @@
 
 #include "codec/resp/reading.h"
 
-namespace holdfast::resp {
+namespace holdfast::codec::resp {
 namespace {
 
 using Outcome = CommandReader::Outcome;
@@ -210,4 +210,4 @@ TEST(InlineWords, take_their_text_from_one_buffer_that_is_used_again) {
 }
 
 }  // namespace
-}  // namespace holdfast::resp
+}  // namespace holdfast::codec::resp

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::resp {
+namespace holdfast::codec::resp {
 namespace {
 
 TEST(RespNumber, is_read_as_redis_reads_it) {
@@ -28,4 +28,4 @@ TEST(RespNumber, is_announced_on_a_line_of_its_own) {
 }
 
 }  // namespace
-}  // namespace holdfast::resp
+}  // namespace holdfast::codec::resp

@@ -4,7 +4,7 @@
 
 #include "codec/resp/reading.h"
 
-namespace holdfast::resp {
+namespace holdfast::codec::resp {
 namespace {
 
 using Type = Value::Type;
@@ -156,4 +156,4 @@ TEST(ValueReader, gives_its_value_away) {
 }
 
 }  // namespace
-}  // namespace holdfast::resp
+}  // namespace holdfast::codec::resp

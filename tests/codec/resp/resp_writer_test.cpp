@@ -3,7 +3,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 
-namespace holdfast::resp {
+namespace holdfast::codec::resp {
 namespace {
 
 std::string written(Protocol protocol, const std::function<void(ReplyWriter&)>& write) {
@@ -57,4 +57,4 @@ TEST(ReplyWriter, writes_behind_what_is_there) {
 }
 
 }  // namespace
-}  // namespace holdfast::resp
+}  // namespace holdfast::codec::resp

@@ -8,7 +8,7 @@
 #include "codec/resp/reading.h"
 #include "codec/resp/resp_writer.h"
 
-namespace holdfast::resp {
+namespace holdfast::codec::resp {
 namespace {
 
 using Type = Value::Type;
@@ -156,4 +156,4 @@ RC_GTEST_PROP(RoundTrip, replies_are_read_as_written_in_either_protocol, ()) {
 }
 
 }  // namespace
-}  // namespace holdfast::resp
+}  // namespace holdfast::codec::resp

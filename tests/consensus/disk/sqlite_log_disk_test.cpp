@@ -9,15 +9,8 @@
 #include "consensus/replicated_log.h"
 #include "statefile/scratch_dir.h"
 
-namespace holdfast {
+namespace holdfast::consensus::disk {
 namespace {
-
-using core::LogBallot;
-using core::LogDecree;
-using core::LogFound;
-using core::LogIndex;
-using core::LogSnapshot;
-using core::LogWrite;
 
 constexpr LogBallot ballot{7, 1};
 
@@ -74,7 +67,7 @@ class SqliteLogDiskTest : public testing::Test {
         return file ? "" : file.error().code;
     }
 
-    ScratchDir scratch_;
+    statefile::ScratchDir scratch_;
     LogFound found_;
     std::mutex mutex_;
     std::vector<Callback<>> posted_;
@@ -162,7 +155,7 @@ TEST_F(SqliteLogDiskTest, a_write_that_fails_takes_those_behind_it_along_and_the
     open();
     close();
     {
-        Sqlite database(path());
+        statefile::Sqlite database(path());
         database.run(
             "CREATE TRIGGER full BEFORE INSERT ON decrees WHEN CAST(NEW.value AS TEXT) = 'broken' "
             "BEGIN SELECT RAISE(FAIL, 'the disk is full'); END");
@@ -195,22 +188,22 @@ TEST_F(SqliteLogDiskTest, refuses_what_is_damaged_not_ours_or_newer) {
     std::filesystem::remove(path());
     EXPECT_EQ(refusal(), "");
     {
-        Sqlite database(path());
+        statefile::Sqlite database(path());
         database.run("PRAGMA user_version = 3");
     }
     EXPECT_EQ(refusal(), "state_too_new");
     {
-        Sqlite database(path());
+        statefile::Sqlite database(path());
         database.run("PRAGMA user_version = 2; INSERT INTO decrees VALUES (2, 1, 1, 'b', 0)");
     }
     EXPECT_EQ(refusal(), "state_corrupt") << "a gap";
     {
-        Sqlite database(path());
+        statefile::Sqlite database(path());
         database.run("DELETE FROM decrees; UPDATE marks SET committed = 3");
     }
     EXPECT_EQ(refusal(), "state_corrupt") << "committed and not there";
     {
-        Sqlite database(path());
+        statefile::Sqlite database(path());
         database.run("DELETE FROM marks");
     }
     EXPECT_EQ(refusal(), "state_corrupt");
@@ -235,9 +228,9 @@ TEST_F(SqliteLogDiskTest, refuses_what_was_altered_since_it_was_written) {
         {"UPDATE marks SET committed = 1", "UPDATE marks SET committed = 2"},
         {"UPDATE snapshot SET state = CAST('stAte' AS BLOB)", "UPDATE snapshot SET state = CAST('state' AS BLOB)"}};
     for (const auto& [alter, undo] : alterations) {
-        Sqlite(path()).run(alter);
+        statefile::Sqlite(path()).run(alter);
         EXPECT_EQ(refusal(), "state_corrupt") << alter;
-        Sqlite(path()).run(undo);
+        statefile::Sqlite(path()).run(undo);
         EXPECT_EQ(refusal(), "") << undo;
     }
 }
@@ -297,17 +290,17 @@ TEST_F(SqliteLogDiskTest, carries_a_log_over_a_restart) {
     const auto start = [&] {
         open();
         applied.clear();
-        return core::ReplicatedLog({.node = 0,
-                                    .members = 1,
-                                    .disk = *disk_,
-                                    .found = std::move(found_),
-                                    .send = [](core::NodeIndex, core::LogMessage) {},
-                                    .apply = [&](LogIndex, const std::string& value) { applied.push_back(value); },
-                                    .take_snapshot = [] { return std::string(); },
-                                    .install = [](const std::string&) {}});
+        return ReplicatedLog({.node = 0,
+                              .members = 1,
+                              .disk = *disk_,
+                              .found = std::move(found_),
+                              .send = [](store::quorum::NodeIndex, LogMessage) {},
+                              .apply = [&](LogIndex, const std::string& value) { applied.push_back(value); },
+                              .take_snapshot = [] { return std::string(); },
+                              .install = [](const std::string&) {}});
     };
     {
-        core::ReplicatedLog log = start();
+        ReplicatedLog log = start();
         log.lead(5);
         int answered = 0;
         for (const char* value : {"a", "b", "c"})
@@ -316,10 +309,10 @@ TEST_F(SqliteLogDiskTest, carries_a_log_over_a_restart) {
             run_loop();
         close();
     }
-    const core::ReplicatedLog log = start();
+    const ReplicatedLog log = start();
     EXPECT_EQ(applied, (std::vector<std::string>{"a", "b", "c"}));
     close();
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::consensus::disk

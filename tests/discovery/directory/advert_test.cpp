@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 namespace {
 
-std::optional<Code> fault_of(const discovery::Update& update) {
+std::optional<Code> fault_of(const Update& update) {
     const auto fault = fault_in(update);
     return fault ? std::optional(fault->code) : std::nullopt;
 }
@@ -19,21 +19,21 @@ TEST(Advert, comes_back_from_the_metadata_of_its_lease_as_it_was) {
                         .life = 0xffff'ffff'ffff'fff0,
                         .relay = "10.0.0.5:7403",
                         .connection = 12};
-    Lease lease;
+    lease::Lease lease;
     lease.metadata = to_json(advert);
     EXPECT_EQ(advert_of(lease), advert);
 }
 
 TEST(Advert, is_empty_where_the_metadata_is_not_one) {
     for (const char* text : {"", "[]", "{", "{\"alpn\":7,\"metadata\":[],\"life\":\"x\",\"first_seen_ms\":1.5}"}) {
-        Lease lease;
+        lease::Lease lease;
         lease.metadata = text;
         EXPECT_EQ(advert_of(lease), Advert{}) << text;
     }
 }
 
 TEST(Advert, has_a_limit_on_everything) {
-    discovery::Update update;
+    Update update;
     EXPECT_EQ(fault_of(update), std::nullopt);
     update.alpn.assign(16, "h2");
     EXPECT_EQ(fault_of(update), std::nullopt);
@@ -68,11 +68,11 @@ TEST(Advert, has_a_limit_on_everything) {
 }
 
 TEST(Advert, never_grows_beyond_what_a_lease_may_carry) {
-    discovery::Update update;
+    Update update;
     update.alpn.assign(16, std::string(255, '"'));
     update.metadata = {{"k", std::string(4000, '"')}};
     EXPECT_EQ(fault_of(update), Code::invalid_metadata);
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

@@ -5,7 +5,7 @@
 #include "discovery/directory/service_limits.h"
 #include "keys/controller/late_store.h"
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 namespace {
 
 const auto over = [](std::uint64_t connection) { return DirectoryDesk::over(connection); };
@@ -107,11 +107,11 @@ TEST(ServiceConnection, has_a_limit_on_its_services) {
 
 /// How many answers a registration gets if this happens while the store decides.
 int answers_if(DirectoryDesk& desk, const std::function<void()>& happens) {
-    LateStore late(desk.store, 5);
+    keys::controller::LateStore late(desk.store, 5);
     desk.authority.use(late);
     int answers = 0;
     desk.directory->update(desk.signed_by("anna", desk.named("web")), over(1),
-                           [&](const discovery::UpdateResponse&) { ++answers; });
+                           [&](const UpdateResponse&) { ++answers; });
     happens();
     while (late.step()) {
     }
@@ -133,4 +133,4 @@ TEST(ServiceConnection, of_a_directory_that_is_gone_gets_no_answer_and_does_no_h
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

@@ -11,13 +11,13 @@
 #include "discovery/directory/directory.h"
 #include "discovery/identity/identity.h"
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 
 /// A directory with time in the test's hand, and publishers that sign what the test tells them.
-struct DirectoryDesk : Desk {
+struct DirectoryDesk : authority::Desk {
     static constexpr std::uint64_t life = 0xfeed;
 
-    explicit DirectoryDesk(Policy policy = {}) : Desk(std::move(policy)), directory(open()) {
+    explicit DirectoryDesk(lease::Policy policy = {}) : authority::Desk(std::move(policy)), directory(open()) {
         directory->relay_address("10.0.0.5:7403");
         pass(0s);
     }
@@ -37,72 +37,71 @@ struct DirectoryDesk : Desk {
         directory->advance(now);
     }
 
-    const Identity& who(const std::string& publisher) {
+    const identity::Identity& who(const std::string& publisher) {
         auto found = identities.find(publisher);
-        if (found == identities.end()) found = identities.emplace(publisher, Identity::generate()).first;
+        if (found == identities.end()) found = identities.emplace(publisher, identity::Identity::generate()).first;
         return found->second;
     }
     const std::string& id(const std::string& publisher) { return who(publisher).id(); }
 
-    discovery::Update named(const std::string& name) {
-        discovery::Update update;
+    Update named(const std::string& name) {
+        Update update;
         update.name = name;
         update.relay = directory->relay();
         update.time_ms = directory->relay_time_ms();
         update.nonce = ++nonce;
         return update;
     }
-    discovery::Update of_lease(discovery::Action action, const std::string& name, Token token) {
-        discovery::Update update = named(name);
+    Update of_lease(Action action, const std::string& name, lease::Token token) {
+        Update update = named(name);
         update.action = action;
         update.token = token;
         return update;
     }
-    discovery::SignedUpdate signed_by(const std::string& publisher, const discovery::Update& update) {
-        discovery::SignedUpdate made;
-        made.request = discovery::encode(update);
+    SignedUpdate signed_by(const std::string& publisher, const Update& update) {
+        SignedUpdate made;
+        made.request = encode(update);
         made.public_key = who(publisher).public_key();
-        made.signature = who(publisher).sign(update_purpose, made.request);
+        made.signature = who(publisher).sign(identity::update_purpose, made.request);
         return made;
     }
-    static Caller over(std::uint64_t connection, std::string address = "192.0.2.1:4711") {
-        Caller caller;
+    static authority::Caller over(std::uint64_t connection, std::string address = "192.0.2.1:4711") {
+        authority::Caller caller;
         caller.connection = connection;
         caller.address = std::move(address);
         return caller;
     }
 
-    discovery::UpdateResponse send(const discovery::SignedUpdate& update, const Caller& caller = over(1)) {
-        std::optional<discovery::UpdateResponse> got;
-        directory->update(update, caller, [&](discovery::UpdateResponse told) { got = std::move(told); });
+    UpdateResponse send(const SignedUpdate& update, const authority::Caller& caller = over(1)) {
+        std::optional<UpdateResponse> got;
+        directory->update(update, caller, [&](UpdateResponse told) { got = std::move(told); });
         return got.value();
     }
-    discovery::UpdateResponse say(const std::string& publisher, const discovery::Update& update,
-                                  const Caller& caller = over(1)) {
+    UpdateResponse say(const std::string& publisher, const Update& update, const authority::Caller& caller = over(1)) {
         return send(signed_by(publisher, update), caller);
     }
-    discovery::UpdateResponse enter(const std::string& publisher, const std::string& name,
-                                    const Caller& caller = over(1)) {
+    UpdateResponse enter(const std::string& publisher, const std::string& name,
+                         const authority::Caller& caller = over(1)) {
         return say(publisher, named(name), caller);
     }
-    discovery::UpdateResponse renew(const std::string& publisher, const std::string& name, Token token,
-                                    const Caller& caller = over(1)) {
-        return say(publisher, of_lease(discovery::Action::renew, name, token), caller);
+    UpdateResponse renew(const std::string& publisher, const std::string& name, lease::Token token,
+                         const authority::Caller& caller = over(1)) {
+        return say(publisher, of_lease(Action::renew, name, token), caller);
     }
-    discovery::UpdateResponse leave(const std::string& publisher, const std::string& name, Token token,
-                                    const Caller& caller = over(1)) {
-        return say(publisher, of_lease(discovery::Action::unregister, name, token), caller);
+    UpdateResponse leave(const std::string& publisher, const std::string& name, lease::Token token,
+                         const authority::Caller& caller = over(1)) {
+        return say(publisher, of_lease(Action::unregister, name, token), caller);
     }
-    discovery::UpdateResponse come_back(const std::string& publisher, const std::string& name, Token token,
-                                        const Caller& caller = over(1)) {
-        discovery::Update update = of_lease(discovery::Action::enter, name, token);
+    UpdateResponse come_back(const std::string& publisher, const std::string& name, lease::Token token,
+                             const authority::Caller& caller = over(1)) {
+        Update update = of_lease(Action::enter, name, token);
         update.returning = true;
         return say(publisher, update, caller);
     }
 
     std::optional<ServiceEntry> find(const std::string& name) {
         std::optional<ServiceEntry> found;
-        directory->find(name, [&](const Answer<ServiceEntry>& answer) {
+        directory->find(name, [&](const authority::Answer<ServiceEntry>& answer) {
             if (const auto* entry = std::get_if<ServiceEntry>(&answer)) found = *entry;
         });
         return found;
@@ -110,7 +109,7 @@ struct DirectoryDesk : Desk {
     ServicePage page(ServiceQuery query = {}) {
         std::optional<ServicePage> got;
         directory->list(std::move(query),
-                        [&](Answer<ServicePage> answer) { got = std::get<ServicePage>(std::move(answer)); });
+                        [&](authority::Answer<ServicePage> answer) { got = std::get<ServicePage>(std::move(answer)); });
         return got.value();
     }
     std::vector<std::string> names(ServiceQuery query = {}) {
@@ -121,36 +120,37 @@ struct DirectoryDesk : Desk {
     }
 
     void ban(const std::string& whom) {
-        authority.ban(whom, {}, [](const Answer<Ban>&) {});
+        authority.ban(whom, {}, [](const authority::Answer<lease::Ban>&) {});
     }
     void unban(const std::string& whom) {
-        authority.unban(whom, [](const Answer<bool>&) {});
+        authority.unban(whom, [](const authority::Answer<bool>&) {});
     }
     /// `publisher` empty: everybody.
-    void put_rule(const std::string& name, const std::string& publisher, NameRule::Kind kind,
+    void put_rule(const std::string& name, const std::string& publisher, lease::NameRule::Kind kind,
                   const std::string& reason = {}) {
         authority.put_name_rule({name, publisher.empty() ? publisher : id(publisher)}, {kind, reason, 0},
-                                [](const Answer<NameRule>&) {});
+                                [](const authority::Answer<lease::NameRule>&) {});
     }
     std::size_t lift_rules(const std::string& name, const std::string& publisher = {}) {
         std::optional<std::size_t> lifted;
-        authority.lift_name_rules({name, publisher.empty() ? publisher : id(publisher)},
-                                  [&](const Answer<std::size_t>& answer) { lifted = std::get<std::size_t>(answer); });
+        authority.lift_name_rules(
+            {name, publisher.empty() ? publisher : id(publisher)},
+            [&](const authority::Answer<std::size_t>& answer) { lifted = std::get<std::size_t>(answer); });
         return lifted.value();
     }
     /// The code of the refusal, or nothing.
-    std::optional<Code> change(const PolicyChange& change) {
+    std::optional<Code> change(const authority::PolicyChange& change) {
         std::optional<Code> refused_as;
-        authority.change_policy(change, [&](const Answer<Policy>& answer) {
-            if (const auto* refused = std::get_if<Refused>(&answer)) refused_as = refused->code;
+        authority.change_policy(change, [&](const authority::Answer<lease::Policy>& answer) {
+            if (const auto* refused = std::get_if<authority::Refused>(&answer)) refused_as = refused->code;
         });
         return refused_as;
     }
 
-    std::map<std::string, Identity> identities;
+    std::map<std::string, identity::Identity> identities;
     std::uint64_t nonce = 0;
     std::vector<Withdrawal> withdrawn;
     std::unique_ptr<Directory> directory;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

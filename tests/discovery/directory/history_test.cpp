@@ -6,14 +6,14 @@
 #include "discovery/directory/directory_desk.h"
 #include "support/seeds.h"
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 namespace {
 
 /// What docs/discovery.md says, the slow and obvious way.
 struct Model {
     struct Held {
         std::string publisher;
-        Token token = 0;
+        lease::Token token = 0;
         Instant ends;
         std::uint64_t connection = 0;
         std::int64_t first_seen_ms = 0;
@@ -28,7 +28,8 @@ struct Model {
     void expire(Instant now) {
         std::erase_if(held, [&](const auto& one) { return now >= one.second.ends; });
     }
-    std::string enter(const std::string& publisher, const std::string& name, std::optional<Token> returning) const {
+    std::string enter(const std::string& publisher, const std::string& name,
+                      std::optional<lease::Token> returning) const {
         if (banned.contains(publisher)) return "banned";
         const auto found = held.find(name);
         if (found == held.end()) return "ok";
@@ -36,7 +37,8 @@ struct Model {
         return returning && *returning != found->second.token ? "superseded" : "ok";
     }
     /// Empty: whatever says that it is not found.
-    std::string renew(const std::string& publisher, const std::string& name, Token token, bool over_connection) const {
+    std::string renew(const std::string& publisher, const std::string& name, lease::Token token,
+                      bool over_connection) const {
         const auto found = held.find(name);
         if (found == held.end()) return "";
         if (found->second.publisher != publisher) return "name_taken";
@@ -112,19 +114,19 @@ class History {
 
  private:
     /// Numbers of connections are never used again.
-    Caller over(std::uint64_t connection) {
+    authority::Caller over(std::uint64_t connection) {
         if (connection == 0) return DirectoryDesk::over(0);
         if (!open_.contains(connection)) open_[connection] = ++last_connection_;
         return DirectoryDesk::over(open_[connection]);
     }
-    Token some_token(const std::string& publisher, const std::string& name) {
+    lease::Token some_token(const std::string& publisher, const std::string& name) {
         const auto& all = tokens_[publisher + name];
         return all.empty() ? 1 : all[all.size() - 1 - random_.below(std::min<std::size_t>(all.size(), 2))];
     }
 
     void enter(const std::string& publisher, const std::string& name, std::uint64_t connection) {
         const bool returns = random_.below(2) == 0;
-        const Token token = some_token(publisher, name);
+        const lease::Token token = some_token(publisher, name);
         const auto expected = model_.enter(publisher, name, returns ? std::optional(token) : std::nullopt);
         const auto told = returns ? desk_.come_back(publisher, name, token, over(connection))
                                   : desk_.enter(publisher, name, over(connection));
@@ -142,7 +144,7 @@ class History {
     }
 
     void renew(const std::string& publisher, const std::string& name, std::uint64_t connection) {
-        const Token token = some_token(publisher, name);
+        const lease::Token token = some_token(publisher, name);
         const auto expected = model_.renew(publisher, name, token, connection != 0);
         const auto told = desk_.renew(publisher, name, token, over(connection));
         ++answers[told.code];
@@ -161,7 +163,7 @@ class History {
     }
 
     void leave(const std::string& publisher, const std::string& name, std::uint64_t connection) {
-        const Token token = some_token(publisher, name);
+        const lease::Token token = some_token(publisher, name);
         const auto told = desk_.leave(publisher, name, token, over(connection));
         const auto found = model_.held.find(name);
         const bool there = found != model_.held.end() && found->second.token == token;
@@ -189,7 +191,7 @@ class History {
     Model model_;
     std::map<std::uint64_t, std::uint64_t> open_;
     std::uint64_t last_connection_ = 0;
-    std::map<std::string, std::vector<Token>> tokens_;
+    std::map<std::string, std::vector<lease::Token>> tokens_;
     std::set<std::string> watched_;
     int silent_ = 0;
 };
@@ -215,4 +217,4 @@ TEST(ServiceHistory, is_what_the_obvious_model_says_whatever_happens) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

@@ -3,7 +3,7 @@
 #include "discovery/directory/service_name.h"
 #include "lease/manifest.h"
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 namespace {
 
 bool is_name(std::string_view text) {
@@ -74,11 +74,11 @@ TEST(ServiceName, that_is_given_is_a_tilde_and_sixteen_digits) {
 TEST(ServiceName, is_a_resource_in_a_namespace_of_its_own) {
     EXPECT_EQ(service_resource("web"), "@~services/web");
     EXPECT_EQ(service_name_of("@~services/web"), "web");
-    EXPECT_TRUE(is_service("@~services/web"));
-    EXPECT_TRUE(is_reserved("@~services/web"));
-    EXPECT_FALSE(is_service("@services/web"));
-    EXPECT_FALSE(is_reserved("~services/web"));
+    EXPECT_TRUE(lease::is_service("@~services/web"));
+    EXPECT_TRUE(lease::is_reserved("@~services/web"));
+    EXPECT_FALSE(lease::is_service("@services/web"));
+    EXPECT_FALSE(lease::is_reserved("~services/web"));
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

@@ -2,7 +2,7 @@
 
 #include "discovery/directory/directory_desk.h"
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 namespace {
 
 TEST(ServicePolicy, ban_hides_at_once_refuses_the_next_renewal_and_lets_the_lease_run_out) {
@@ -20,7 +20,7 @@ TEST(ServicePolicy, ban_hides_at_once_refuses_the_next_renewal_and_lets_the_leas
     EXPECT_EQ(desk.enter("anna", "other").code, "banned");
     EXPECT_EQ(desk.enter("ben", "web", DirectoryDesk::over(2)).code, "name_taken") << "it is still held";
     desk.pass(30s);
-    EXPECT_EQ(desk.verify("@~services/web", told.token).verified.state, LeaseState::expired);
+    EXPECT_EQ(desk.verify("@~services/web", told.token).verified.state, lease::LeaseState::expired);
     EXPECT_EQ(desk.enter("ben", "web", DirectoryDesk::over(2)).code, "ok");
     EXPECT_EQ(desk.withdrawn.size(), 2u) << "one for the ban, one for the end of what ben had not renewed";
     EXPECT_EQ(desk.withdrawn[1].name, "db");
@@ -64,7 +64,7 @@ TEST(ServicePolicy, ban_of_an_address_or_a_prefix_hits_whoever_comes_from_there)
 
 TEST(ServicePolicy, pattern_is_of_the_bare_name_and_a_change_hits_at_the_next_renewal) {
     DirectoryDesk desk;
-    PolicyChange change;
+    authority::PolicyChange change;
     change.name_pattern = "[a-z]+";
     ASSERT_EQ(desk.change(change), std::nullopt);
     const auto told = desk.enter("anna", "web");
@@ -81,7 +81,7 @@ TEST(ServicePolicy, pattern_is_of_the_bare_name_and_a_change_hits_at_the_next_re
 
 TEST(ServicePolicy, pattern_that_does_not_compile_is_refused_and_the_old_one_stays) {
     DirectoryDesk desk;
-    PolicyChange change;
+    authority::PolicyChange change;
     change.name_pattern = "db.*";
     ASSERT_EQ(desk.change(change), std::nullopt);
     change.name_pattern = "(";
@@ -92,12 +92,12 @@ TEST(ServicePolicy, pattern_that_does_not_compile_is_refused_and_the_old_one_sta
 
 TEST(ServicePolicy, ttl_bounds_hold_for_registrations_and_renewals) {
     DirectoryDesk desk;
-    PolicyChange change;
+    authority::PolicyChange change;
     change.ttl_min = 10s;
     change.ttl_max = 40s;
     change.ttl_default = 20s;
     ASSERT_EQ(desk.change(change), std::nullopt);
-    discovery::Update update = desk.named("web");
+    Update update = desk.named("web");
     update.ttl = 9s;
     EXPECT_EQ(desk.say("anna", update).code, "ttl_too_short");
     update = desk.named("web");
@@ -121,7 +121,7 @@ TEST(ServicePolicy, ttl_bounds_hold_for_registrations_and_renewals) {
 
 TEST(ServicePolicy, default_ttl_is_thirty_seconds_within_the_bounds) {
     DirectoryDesk desk;
-    PolicyChange change;
+    authority::PolicyChange change;
     change.ttl_max = 20s;
     change.ttl_default = 20s;
     change.reject_above_max = true;
@@ -137,8 +137,8 @@ TEST(ServicePolicy, default_ttl_is_thirty_seconds_within_the_bounds) {
 TEST(ServicePolicy, manual_approval_refuses_until_somebody_approves_and_lists_who_waits) {
     DirectoryDesk desk;
     const auto early = desk.enter("early", "old");
-    PolicyChange change;
-    change.approval = Approval::manual;
+    authority::PolicyChange change;
+    change.approval = lease::Approval::manual;
     ASSERT_EQ(desk.change(change), std::nullopt);
     const auto told = desk.enter("anna", "web");
     EXPECT_EQ(told.code, "awaiting_approval");
@@ -152,7 +152,8 @@ TEST(ServicePolicy, manual_approval_refuses_until_somebody_approves_and_lists_wh
     EXPECT_EQ(waiting[1].name, "web-2");
     EXPECT_EQ(waiting[1].address, "192.0.2.1");
     bool approved = false;
-    desk.authority.approve(desk.id("anna"), [&](const Answer<bool>& is_new) { approved = std::get<bool>(is_new); });
+    desk.authority.approve(desk.id("anna"),
+                           [&](const authority::Answer<bool>& is_new) { approved = std::get<bool>(is_new); });
     EXPECT_TRUE(approved);
     EXPECT_EQ(desk.enter("anna", "web").code, "ok");
     EXPECT_EQ(desk.directory->awaiting_approval().size(), 1u);
@@ -162,12 +163,12 @@ TEST(ServicePolicy, manual_approval_refuses_until_somebody_approves_and_lists_wh
 
 TEST(ServicePolicy, denial_is_a_ban_that_takes_the_approval_away) {
     DirectoryDesk desk;
-    PolicyChange change;
-    change.approval = Approval::manual;
+    authority::PolicyChange change;
+    change.approval = lease::Approval::manual;
     ASSERT_EQ(desk.change(change), std::nullopt);
-    desk.authority.approve(desk.id("anna"), [](const Answer<bool>&) {});
+    desk.authority.approve(desk.id("anna"), [](const authority::Answer<bool>&) {});
     ASSERT_EQ(desk.enter("anna", "web").code, "ok");
-    desk.authority.deny(desk.id("anna"), {"denied", 0}, [](const Answer<Ban>&) {});
+    desk.authority.deny(desk.id("anna"), {"denied", 0}, [](const authority::Answer<lease::Ban>&) {});
     EXPECT_FALSE(desk.find("web"));
     EXPECT_EQ(desk.enter("anna", "web").code, "banned");
     EXPECT_EQ(desk.authority.policy().bans.at(desk.id("anna")).reason, "denied");
@@ -177,7 +178,7 @@ TEST(ServicePolicy, denial_is_a_ban_that_takes_the_approval_away) {
 }
 
 TEST(ServicePolicy, quota_of_a_holder_counts_its_services_and_nothing_that_others_take_in_its_name) {
-    Policy policy;
+    lease::Policy policy;
     policy.leases_per_holder_max = 2;
     DirectoryDesk desk(policy);
     ASSERT_NE(desk.lock(desk.id("anna"), "one"), 0u);
@@ -192,7 +193,7 @@ TEST(ServiceNameRules, deny_hides_at_once_refuses_every_update_and_lets_the_leas
     DirectoryDesk desk;
     const auto told = desk.enter("anna", "web");
     desk.enter("anna", "other");
-    desk.put_rule("web", "anna", NameRule::Kind::denied, "it is the shop's");
+    desk.put_rule("web", "anna", lease::NameRule::Kind::denied, "it is the shop's");
     EXPECT_FALSE(desk.find("web"));
     EXPECT_FALSE(desk.directory->served("web"));
     EXPECT_TRUE(desk.find("other")) << "only this name";
@@ -214,7 +215,7 @@ TEST(ServiceNameRules, deny_hides_at_once_refuses_every_update_and_lets_the_leas
 TEST(ServiceNameRules, that_are_lifted_in_time_show_again_what_is_still_held) {
     DirectoryDesk desk;
     const auto told = desk.enter("anna", "web");
-    desk.put_rule("web", "", NameRule::Kind::denied);
+    desk.put_rule("web", "", lease::NameRule::Kind::denied);
     EXPECT_FALSE(desk.find("web"));
     EXPECT_EQ(desk.enter("ben", "web", DirectoryDesk::over(2)).code, "name_denied") << "denied to everybody";
     EXPECT_EQ(desk.lift_rules("web"), 1u);
@@ -226,14 +227,14 @@ TEST(ServiceNameRules, that_are_lifted_in_time_show_again_what_is_still_held) {
 TEST(ServiceNameRules, reservation_keeps_a_name_for_an_identity_and_takes_it_from_others) {
     DirectoryDesk desk;
     desk.enter("anna", "web");
-    desk.put_rule("web", "ben", NameRule::Kind::reserved);
+    desk.put_rule("web", "ben", lease::NameRule::Kind::reserved);
     EXPECT_FALSE(desk.find("web"));
     EXPECT_EQ(desk.enter("anna", "web").code, "name_denied");
     desk.pass(30s);
     EXPECT_EQ(desk.enter("carla", "web", DirectoryDesk::over(3)).code, "name_denied");
     EXPECT_EQ(desk.enter("ben", "web", DirectoryDesk::over(2)).code, "ok");
     EXPECT_EQ(desk.find("web")->identity, desk.id("ben"));
-    desk.put_rule("web", "anna", NameRule::Kind::denied);
+    desk.put_rule("web", "anna", lease::NameRule::Kind::denied);
     EXPECT_EQ(desk.lift_rules("web", "ben"), 1u) << "only what was said of ben";
     EXPECT_EQ(desk.authority.policy().name_rules.size(), 1u);
 }
@@ -241,12 +242,12 @@ TEST(ServiceNameRules, reservation_keeps_a_name_for_an_identity_and_takes_it_fro
 TEST(ServicePolicy, ban_tells_the_banned_its_reason) {
     DirectoryDesk desk;
     const auto told = desk.enter("anna", "web");
-    desk.authority.ban(desk.id("anna"), {"sells spam", 0}, [](const Answer<Ban>&) {});
+    desk.authority.ban(desk.id("anna"), {"sells spam", 0}, [](const authority::Answer<lease::Ban>&) {});
     EXPECT_NE(desk.withdrawn.at(0).message.find("sells spam"), std::string::npos) << desk.withdrawn[0].message;
     const auto refused = desk.renew("anna", "web", told.token);
     EXPECT_NE(refused.message.find("sells spam"), std::string::npos) << refused.message;
-    desk.authority.ban("192.0.2.0/24", {"not from there", 0}, [](const Answer<Ban>&) {});
-    desk.authority.ban("192.0.0.0/8", {"nor from there", 0}, [](const Answer<Ban>&) {});
+    desk.authority.ban("192.0.2.0/24", {"not from there", 0}, [](const authority::Answer<lease::Ban>&) {});
+    desk.authority.ban("192.0.0.0/8", {"nor from there", 0}, [](const authority::Answer<lease::Ban>&) {});
     const auto from_there = desk.enter("ben", "db");
     EXPECT_EQ(from_there.code, "banned");
     EXPECT_NE(from_there.message.find("not from there"), std::string::npos) << from_there.message;
@@ -256,45 +257,52 @@ TEST(ServicePolicy, bar_by_an_admin_is_refused_with_what_helps_and_nothing_from_
     DirectoryDesk desk;
     const auto told = desk.enter("anna", "web");
     const std::string resource = "@~services/web";
-    EXPECT_EQ(code_of(*desk.ask(Desk::request("mallory", {{resource}}))), Code::reserved_namespace);
-    EXPECT_EQ(code_of(*desk.ask(Desk::request("mallory", {{"plain"}, {"@~other/thing"}}))), Code::reserved_namespace);
-    RenewRequest renewal;
+    EXPECT_EQ(authority::code_of(*desk.ask(authority::Desk::request("mallory", {{resource}}))),
+              Code::reserved_namespace);
+    EXPECT_EQ(authority::code_of(*desk.ask(authority::Desk::request("mallory", {{"plain"}, {"@~other/thing"}}))),
+              Code::reserved_namespace);
+    authority::RenewRequest renewal;
     renewal.holder = desk.id("anna");
     renewal.leases = {{{resource, told.token}, {}}};
     std::optional<Code> code;
-    desk.authority.renew(
-        renewal, [&](const std::vector<RenewAnswer>& answers) { code = std::get<Refused>(answers.at(0).result).code; });
+    desk.authority.renew(renewal, [&](const std::vector<authority::RenewAnswer>& answers) {
+        code = std::get<authority::Refused>(answers.at(0).result).code;
+    });
     EXPECT_EQ(code, Code::reserved_namespace);
     renewal.leases.clear();
-    desk.authority.renew_all(renewal, [&](const Answer<RenewAllAnswer>& answer) {
-        code = std::get<Refused>(std::get<RenewAllAnswer>(answer).answers.at(0).result).code;
+    desk.authority.renew_all(renewal, [&](const authority::Answer<authority::RenewAllAnswer>& answer) {
+        code = std::get<authority::Refused>(std::get<authority::RenewAllAnswer>(answer).answers.at(0).result).code;
     });
     EXPECT_EQ(code, Code::reserved_namespace);
     desk.authority.release({{}, {resource, told.token}, desk.id("anna")},
-                           [&](const Answer<ReleaseAnswer>& answer) { code = std::get<Refused>(answer).code; });
+                           [&](const authority::Answer<authority::ReleaseAnswer>& answer) {
+                               code = std::get<authority::Refused>(answer).code;
+                           });
     EXPECT_EQ(code, Code::reserved_namespace);
     for (const bool takes : {true, false}) {
         desk.authority.single_record().update(
             {.resource = resource, .holder = desk.id("anna"), .takes = takes},
-            [&](RecordTransaction& at) {
+            [&](authority::RecordTransaction& at) {
                 if (takes)
-                    at.replace(Predicate::mutates, 30s);
+                    at.replace(lease::Predicate::mutates, 30s);
                 else
                     at.release(told.token);
             },
-            [&](const SingleRecordAnswer& answer) { code = answer.refused; });
+            [&](const authority::SingleRecordAnswer& answer) { code = answer.refused; });
         EXPECT_EQ(code, Code::reserved_namespace);
     }
     EXPECT_EQ(desk.renew("anna", "web", told.token).code, "ok");
     code.reset();
-    desk.authority.bar({resource, told.token},
-                       [&](const Answer<HeldLease>& answer) { code = std::get<Refused>(answer).code; });
+    desk.authority.bar({resource, told.token}, [&](const authority::Answer<authority::HeldLease>& answer) {
+        code = std::get<authority::Refused>(answer).code;
+    });
     EXPECT_EQ(code, Code::reserved_namespace);
     EXPECT_NE(advice_of(*code).find("holdfast service deny"), std::string::npos);
     EXPECT_EQ(desk.renew("anna", "web", told.token).code, "ok");
     code.reset();
-    desk.authority.revoke({resource, told.token},
-                          [&](const Answer<Lease>& answer) { code = std::get<Refused>(answer).code; });
+    desk.authority.revoke({resource, told.token}, [&](const authority::Answer<lease::Lease>& answer) {
+        code = std::get<authority::Refused>(answer).code;
+    });
     EXPECT_EQ(code, Code::reserved_namespace);
     desk.pass(0s);
     EXPECT_TRUE(desk.find("web"));
@@ -302,4 +310,4 @@ TEST(ServicePolicy, bar_by_an_admin_is_refused_with_what_helps_and_nothing_from_
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

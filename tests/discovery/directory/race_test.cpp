@@ -5,24 +5,24 @@
 #include "keys/controller/late_store.h"
 #include "support/seeds.h"
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 namespace {
 
 struct Outcome {
     int ok = 0;
     int taken = 0;
-    Token token = 0;
+    lease::Token token = 0;
     std::string winner;
 };
 
 /// A hundred identities want one name, all before the store has answered anybody.
-Outcome race(DirectoryDesk& desk, LateStore* late) {
+Outcome race(DirectoryDesk& desk, keys::controller::LateStore* late) {
     Outcome outcome;
     for (int i = 0; i < 100; ++i) {
         const std::string publisher = "publisher " + std::to_string(i);
         const auto message = desk.signed_by(publisher, desk.named("web"));
         desk.directory->update(message, DirectoryDesk::over(static_cast<std::uint64_t>(i) + 1),
-                               [&outcome, publisher](const discovery::UpdateResponse& told) {
+                               [&outcome, publisher](const UpdateResponse& told) {
                                    if (told.code == "name_taken") ++outcome.taken;
                                    if (told.code != "ok") return;
                                    ++outcome.ok;
@@ -53,7 +53,7 @@ TEST(ServiceRace, has_one_winner_too_where_the_store_answers_late_and_in_any_ord
     std::set<std::string> winners;
     for (std::uint64_t seed = first_seed(), end = seed + 20; seed < end; ++seed) {
         DirectoryDesk desk;
-        LateStore late(desk.store, seed);
+        keys::controller::LateStore late(desk.store, seed);
         desk.authority.use(late);
         const Outcome outcome = race(desk, &late);
         desk.authority.use(desk.store);
@@ -66,12 +66,12 @@ TEST(ServiceRace, has_one_winner_too_where_the_store_answers_late_and_in_any_ord
 TEST(ServiceRace, of_one_identity_with_itself_leaves_the_newest_token_and_tells_the_rest) {
     for (std::uint64_t seed = first_seed(), end = seed + 20; seed < end; ++seed) {
         DirectoryDesk desk;
-        LateStore late(desk.store, seed);
+        keys::controller::LateStore late(desk.store, seed);
         desk.authority.use(late);
-        std::map<std::uint64_t, Token> had;
+        std::map<std::uint64_t, lease::Token> had;
         for (std::uint64_t connection = 1; connection <= 20; ++connection)
             desk.directory->update(desk.signed_by("anna", desk.named("web")), DirectoryDesk::over(connection),
-                                   [&had, connection](const discovery::UpdateResponse& told) {
+                                   [&had, connection](const UpdateResponse& told) {
                                        ASSERT_EQ(told.code, "ok");
                                        had[connection] = told.token;
                                    });
@@ -94,4 +94,4 @@ TEST(ServiceRace, of_one_identity_with_itself_leaves_the_newest_token_and_tells_
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

@@ -2,12 +2,12 @@
 
 #include "discovery/directory/directory_desk.h"
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 namespace {
 
 TEST(Registration, makes_a_name_findable_with_all_that_was_said_of_it) {
     DirectoryDesk desk;
-    discovery::Update update = desk.named("web");
+    Update update = desk.named("web");
     update.address = "web.example:443";
     update.alpn = {"h2"};
     update.metadata = {{"version", "7"}};
@@ -46,7 +46,7 @@ TEST(Registration, by_the_same_identity_updates_and_keeps_first_seen) {
     DirectoryDesk desk;
     const auto first = desk.enter("anna", "web");
     desk.pass(7s);
-    discovery::Update update = desk.named("web");
+    Update update = desk.named("web");
     update.metadata = {{"version", "8"}};
     const auto second = desk.say("anna", update);
     ASSERT_EQ(second.code, "ok");
@@ -190,7 +190,7 @@ TEST(Registration, is_listed_by_name_pattern_and_page) {
 TEST(Registration, with_much_metadata_is_listed_in_short_pages) {
     DirectoryDesk desk;
     for (int i = 100; i < 300; ++i) {
-        discovery::Update update = desk.named("web-" + std::to_string(i));
+        Update update = desk.named("web-" + std::to_string(i));
         update.metadata = {{"text", std::string(4000, 'x')}};
         ASSERT_EQ(desk.say("anna", update).code, "ok");
     }
@@ -235,13 +235,13 @@ TEST(Registration, is_looked_for_by_a_costly_pattern_in_pages_of_bounded_work) {
 TEST(Registration, of_what_cannot_be_a_name_or_an_advert_says_which) {
     DirectoryDesk desk;
     EXPECT_EQ(desk.enter("anna", "a/b").code, "invalid_name");
-    discovery::Update update = desk.named("web");
+    Update update = desk.named("web");
     update.alpn = {""};
     EXPECT_EQ(desk.say("anna", update).code, "invalid_alpn");
     update = desk.named("web");
     update.metadata = {{"", "x"}};
     EXPECT_EQ(desk.say("anna", update).code, "invalid_metadata");
-    discovery::SignedUpdate garbage = desk.signed_by("anna", desk.named("web"));
+    SignedUpdate garbage = desk.signed_by("anna", desk.named("web"));
     garbage.request = "\xff\xff";
     EXPECT_EQ(desk.send(garbage).code, "invalid_argument");
     EXPECT_EQ(desk.directory->counts().refused, 4u);
@@ -289,4 +289,4 @@ TEST(Registration, from_before_is_known_to_a_directory_that_opens_later) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

@@ -4,7 +4,7 @@
 #include "discovery/directory/replay_guard.h"
 #include "discovery/identity/identity.h"
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 namespace {
 
 TEST(Replay, of_a_message_is_refused_within_the_window_and_after_it) {
@@ -23,7 +23,7 @@ TEST(Replay, of_a_message_is_refused_within_the_window_and_after_it) {
 
 TEST(Replay, of_one_that_was_signed_ahead_of_time_is_refused_for_as_long_as_it_could_be_accepted) {
     DirectoryDesk desk;
-    discovery::Update update = desk.named("web");
+    Update update = desk.named("web");
     update.time_ms += 60'000;
     const auto message = desk.signed_by("anna", update);
     ASSERT_EQ(desk.send(message).code, "ok");
@@ -46,7 +46,7 @@ TEST(Replay, of_a_message_that_was_refused_is_refused_too) {
 
 TEST(Replay, is_not_what_it_is_when_another_identity_uses_the_same_nonce) {
     DirectoryDesk desk;
-    discovery::Update update = desk.named("web");
+    Update update = desk.named("web");
     ASSERT_EQ(desk.say("anna", update).code, "ok");
     update.name = "db";
     EXPECT_EQ(desk.say("ben", update).code, "ok");
@@ -54,7 +54,7 @@ TEST(Replay, is_not_what_it_is_when_another_identity_uses_the_same_nonce) {
 
 TEST(Replay, in_another_life_of_the_relay_is_refused_and_told_which) {
     DirectoryDesk desk;
-    discovery::Update update = desk.named("web");
+    Update update = desk.named("web");
     update.relay = 0xdead;
     const auto told = desk.say("anna", update);
     EXPECT_EQ(told.code, "other_relay");
@@ -68,16 +68,16 @@ TEST(Replay, window_is_a_minute_either_side_of_the_relays_clock_which_counts_on_
     EXPECT_EQ(desk.directory->relay_time_ms(), 1'010'000);
     for (const auto& [off, code] : std::vector<std::pair<int, std::string>>{
              {-60'000, "ok"}, {60'000, "ok"}, {-60'001, "clock_apart"}, {60'001, "clock_apart"}}) {
-        discovery::Update update = desk.named("web");
+        Update update = desk.named("web");
         update.time_ms += off;
         EXPECT_EQ(desk.say("anna", update).code, code) << off;
     }
     for (const auto far : {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}) {
-        discovery::Update update = desk.named("web");
+        Update update = desk.named("web");
         update.time_ms = far;
         std::string code;
         desk.directory->update(update, {}, DirectoryDesk::over(0),
-                               [&](const discovery::UpdateResponse& told) { code = told.code; });
+                               [&](const UpdateResponse& told) { code = told.code; });
         EXPECT_EQ(code, "clock_apart") << far;
     }
 }
@@ -85,8 +85,8 @@ TEST(Replay, window_is_a_minute_either_side_of_the_relays_clock_which_counts_on_
 TEST(Forgery, with_another_key_is_a_bad_signature_and_takes_nothing) {
     DirectoryDesk desk;
     const auto told = desk.enter("anna", "web");
-    discovery::Update update = desk.named("web");
-    update.action = discovery::Action::unregister;
+    Update update = desk.named("web");
+    update.action = Action::unregister;
     update.token = told.token;
     auto forged = desk.signed_by("ben", update);
     forged.public_key = desk.who("anna").public_key();
@@ -96,7 +96,7 @@ TEST(Forgery, with_another_key_is_a_bad_signature_and_takes_nothing) {
 
 TEST(Forgery, of_a_single_byte_is_noticed) {
     DirectoryDesk desk;
-    discovery::Update update = desk.named("web");
+    Update update = desk.named("web");
     update.metadata = {{"version", "7"}};
     auto message = desk.signed_by("anna", update);
     message.request[message.request.find("version")] = 'V';
@@ -110,7 +110,7 @@ TEST(Forgery, of_a_single_byte_is_noticed) {
 
 TEST(Forgery, does_not_use_up_the_nonce_of_the_one_it_forges) {
     DirectoryDesk desk;
-    const discovery::Update update = desk.named("web");
+    const Update update = desk.named("web");
     auto forged = desk.signed_by("anna", update);
     forged.signature[0] = static_cast<char>(forged.signature[0] ^ 1);
     EXPECT_EQ(desk.send(forged).code, "bad_signature");
@@ -150,16 +150,16 @@ TEST(ReplayGuard, forgets_by_generations_and_takes_no_more_than_it_may) {
 }
 
 TEST(Verifiers, keep_those_that_are_used_and_no_more_than_they_may) {
-    Verifiers verifiers(20);
-    const Identity used = Identity::generate();
+    identity::Verifiers verifiers(20);
+    const identity::Identity used = identity::Identity::generate();
     for (int i = 0; i < 100; ++i) {
         ASSERT_NE(verifiers.find(used.public_key()), nullptr);
         EXPECT_EQ(verifiers.find(used.public_key())->id(), used.id());
-        ASSERT_NE(verifiers.find(Identity::generate().public_key()), nullptr);
+        ASSERT_NE(verifiers.find(identity::Identity::generate().public_key()), nullptr);
         ASSERT_LE(verifiers.size(), 20u);
     }
     EXPECT_EQ(verifiers.find("short"), nullptr);
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

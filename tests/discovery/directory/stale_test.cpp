@@ -2,7 +2,7 @@
 
 #include "discovery/directory/directory_desk.h"
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 namespace {
 
 using Change = Directory::Change;
@@ -26,7 +26,7 @@ TEST(StaleService, is_one_whose_publisher_missed_two_renewals) {  // D4
 TEST(StaleService, is_not_one_whose_renewals_are_refused_as_long_as_it_asks) {
     DirectoryDesk desk;
     const auto told = desk.enter("anna", "web");
-    PolicyChange change;
+    authority::PolicyChange change;
     change.name_pattern = "db";
     ASSERT_EQ(desk.change(change), std::nullopt);
     for (int i = 0; i < 5; ++i) {
@@ -85,7 +85,7 @@ TEST(StaleService, is_told_to_those_who_watch_and_so_is_its_return) {
 
 TEST(StaleService, by_a_short_ttl_is_not_before_five_seconds_of_silence) {
     DirectoryDesk desk;
-    PolicyChange change;
+    authority::PolicyChange change;
     change.ttl_max = 8s;
     change.ttl_default = 8s;
     ASSERT_EQ(desk.change(change), std::nullopt);
@@ -98,13 +98,13 @@ TEST(StaleService, by_a_short_ttl_is_not_before_five_seconds_of_silence) {
 
 TEST(StaleService, is_one_whose_relays_node_cannot_be_reached) {
     DirectoryDesk desk;
-    Lease lease;
+    lease::Lease lease;
     lease.token = 5;
     lease.holder = desk.id("anna");
     lease.ttl = 30s;
     lease.expires_at = desk.now + 30s;
     lease.metadata = R"({"relay":"10.0.0.6:7403","life":99,"connection":3,"node":2})";
-    desk.authority.listener().on_changed("@~services/web", lease, LeaseChange::granted);
+    desk.authority.listener().on_changed("@~services/web", lease, store::LeaseChange::granted);
     desk.enter("ben", "here");
     std::vector<std::string> heard;
     desk.directory->watch([&](Change, const ServiceEntry& entry) {
@@ -129,34 +129,34 @@ TEST(StaleService, is_one_whose_relays_node_cannot_be_reached) {
 
 TEST(StaleService, is_not_revived_by_a_store_that_reads_a_slightly_later_end) {  // as a quorum does (Q6)
     DirectoryDesk desk;
-    Lease lease;
+    lease::Lease lease;
     lease.token = 5;
     lease.holder = desk.id("anna");
     lease.ttl = 30s;
     lease.expires_at = desk.now + 30s;
     lease.metadata = R"({"relay":"10.0.0.6:7403","life":99,"connection":3,"node":2})";
-    const auto tell = [&](LeaseChange change) {
+    const auto tell = [&](store::LeaseChange change) {
         desk.authority.listener().on_changed("@~services/web", lease, change);
         desk.pass(0s);
     };
-    tell(LeaseChange::granted);
+    tell(store::LeaseChange::granted);
     const auto web = [&] { return desk.page().services.at(0); };
     const auto last_seen_ms = web().last_seen_ms;
     desk.pass(13s);
     for (int read = 0; read < 5; ++read) {
         lease.expires_at += 100ms;
-        tell(LeaseChange::renewed);
+        tell(store::LeaseChange::renewed);
         EXPECT_FALSE(web().connected) << read;
         EXPECT_EQ(web().last_seen_ms, last_seen_ms) << read;
     }
     lease.expires_at = desk.now + 30s;
-    tell(LeaseChange::renewed);
+    tell(store::LeaseChange::renewed);
     EXPECT_TRUE(web().connected);
     EXPECT_EQ(web().last_seen_ms, last_seen_ms + 13'000);
     lease.ttl = 8s;  // by another policy
     lease.expires_at = desk.now + 5s + 8s;
     desk.pass(5s);
-    tell(LeaseChange::renewed);
+    tell(store::LeaseChange::renewed);
     EXPECT_EQ(web().expires_in, 8s);
     EXPECT_TRUE(web().connected);
 }
@@ -213,14 +213,14 @@ TEST(RetryNotice, comes_when_an_address_is_banned_no_more) {
 
 TEST(RetryNotice, comes_with_an_approval_another_pattern_or_a_lifted_denial) {
     Retries desk;
-    PolicyChange change;
-    change.approval = Approval::manual;
+    authority::PolicyChange change;
+    change.approval = lease::Approval::manual;
     ASSERT_EQ(desk.change(change), std::nullopt);
     EXPECT_EQ(desk.enter("anna", "web").code, "awaiting_approval");
     EXPECT_EQ(desk.enter("ben", "db", DirectoryDesk::over(2)).code, "awaiting_approval");
-    desk.authority.approve(desk.id("anna"), [](const Answer<bool>&) {});
+    desk.authority.approve(desk.id("anna"), [](const authority::Answer<bool>&) {});
     EXPECT_EQ(desk.take(), Told{"1 web"});
-    change.approval = Approval::automatic;
+    change.approval = lease::Approval::automatic;
     change.name_pattern = "x.*";
     ASSERT_EQ(desk.change(change), std::nullopt);
     EXPECT_EQ(desk.take(), Told{}) << "approved, but not with this name";
@@ -228,7 +228,7 @@ TEST(RetryNotice, comes_with_an_approval_another_pattern_or_a_lifted_denial) {
     change.name_pattern = "";
     ASSERT_EQ(desk.change(change), std::nullopt);
     EXPECT_EQ(desk.take(), (Told{"1 web", "2 db"}));
-    desk.put_rule("web", "", NameRule::Kind::denied);
+    desk.put_rule("web", "", lease::NameRule::Kind::denied);
     EXPECT_EQ(desk.enter("anna", "web").code, "name_denied");
     desk.lift_rules("web");
     EXPECT_EQ(desk.take(), Told{"1 web"});
@@ -250,7 +250,7 @@ TEST(RetryNotice, comes_when_a_name_is_free) {
 
 TEST(RetryNotice, comes_to_one_for_each_place_that_becomes_free) {
     Retries desk;
-    PolicyChange change;
+    authority::PolicyChange change;
     change.leases_per_holder_max = 2;
     ASSERT_EQ(desk.change(change), std::nullopt);
     const auto a = desk.enter("anna", "a");
@@ -277,7 +277,7 @@ TEST(RetryNotice, comes_to_one_for_each_place_that_becomes_free) {
 TEST(RetryNotice, comes_when_a_hidden_lease_has_run_out) {
     Retries desk;
     desk.enter("anna", "web", DirectoryDesk::over(1));
-    desk.put_rule("web", "anna", NameRule::Kind::denied);
+    desk.put_rule("web", "anna", lease::NameRule::Kind::denied);
     ASSERT_EQ(desk.withdrawn.size(), 1U);
     EXPECT_EQ(desk.withdrawn[0].message, advice_of(Code::name_denied)) << "no reason was given";
     EXPECT_EQ(desk.enter("ben", "web", DirectoryDesk::over(2)).code, "name_taken");
@@ -329,4 +329,4 @@ TEST(RetryNotice, is_kept_for_so_many_names_of_a_connection) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

@@ -2,7 +2,7 @@
 
 #include "discovery/directory/directory_desk.h"
 
-namespace holdfast::core {
+namespace holdfast::discovery::directory {
 namespace {
 
 using Change = Directory::Change;
@@ -25,7 +25,7 @@ struct Watched {
 
 using Heard = std::vector<std::string>;
 
-std::string word(const char* what, const discovery::UpdateResponse& told) {
+std::string word(const char* what, const UpdateResponse& told) {
     return std::string(what) + " " + told.name + " " + std::to_string(told.token);
 }
 
@@ -70,8 +70,9 @@ TEST(ServiceWatch, hears_of_a_closed_connection_and_of_nothing_when_a_revocation
     desk.directory->connection_closed(1);
     EXPECT_EQ(watched.take(), Heard{word("gone", web)});
     bool refused = false;
-    desk.authority.revoke({"@~services/db", db.token},
-                          [&](const Answer<Lease>& answer) { refused = std::holds_alternative<Refused>(answer); });
+    desk.authority.revoke({"@~services/db", db.token}, [&](const authority::Answer<lease::Lease>& answer) {
+        refused = std::holds_alternative<authority::Refused>(answer);
+    });
     desk.pass(0s);
     EXPECT_TRUE(refused);
     EXPECT_EQ(watched.take(), Heard{});
@@ -81,28 +82,28 @@ TEST(ServiceWatch, hears_of_what_was_done_through_another_node) {
     DirectoryDesk desk;
     Watched watched(desk);
     // What a store that other nodes write to tells of itself.
-    StoreListener& listener = desk.authority.listener();
-    Lease lease;
+    store::StoreListener& listener = desk.authority.listener();
+    lease::Lease lease;
     lease.token = 5;
     lease.holder = desk.id("anna");
     lease.ttl = 30s;
     lease.expires_at = desk.now + 30s;
     lease.metadata = R"({"relay":"10.0.0.6:7403","life":99,"connection":3,"first_seen_ms":5})";
-    listener.on_changed("@~services/web", lease, LeaseChange::granted);
+    listener.on_changed("@~services/web", lease, store::LeaseChange::granted);
     EXPECT_EQ(desk.directory->next_due(), desk.now) << "it is told in the next turn";
     desk.pass(0s);
     EXPECT_EQ(watched.take(), Heard{"registered web 5"});
     EXPECT_TRUE(watched.last.connected);
     EXPECT_EQ(watched.last.relay, "10.0.0.6:7403");
     EXPECT_FALSE(desk.directory->served("web")) << "not here";
-    listener.on_changed("@~services/web", lease, LeaseChange::released);
+    listener.on_changed("@~services/web", lease, store::LeaseChange::released);
     lease.token = 6;
-    listener.on_changed("@~services/web", lease, LeaseChange::granted);
+    listener.on_changed("@~services/web", lease, store::LeaseChange::granted);
     desk.pass(0s);
     EXPECT_EQ(watched.take(), Heard{"updated web 6"});
     desk.pass(20s);
     lease.expires_at = desk.now + 30s;
-    listener.on_changed("@~services/web", lease, LeaseChange::renewed);
+    listener.on_changed("@~services/web", lease, store::LeaseChange::renewed);
     EXPECT_EQ(desk.page().services.at(0).expires_in, 30s);
     listener.on_expired("@~services/web", lease, 0s);
     desk.pass(0s);
@@ -112,16 +113,16 @@ TEST(ServiceWatch, hears_of_what_was_done_through_another_node) {
 TEST(ServiceWatch, by_another_node_withdraws_what_was_served_here) {
     DirectoryDesk desk;
     const auto told = desk.enter("anna", "web", DirectoryDesk::over(1));
-    StoreListener& listener = desk.authority.listener();
-    Lease lease;
+    store::StoreListener& listener = desk.authority.listener();
+    lease::Lease lease;
     lease.token = told.token;
     lease.holder = desk.id("anna");
-    listener.on_changed("@~services/web", lease, LeaseChange::released);
+    listener.on_changed("@~services/web", lease, store::LeaseChange::released);
     lease.token = told.token + 1;
     lease.ttl = 30s;
     lease.expires_at = desk.now + 30s;
     lease.metadata = R"({"relay":"10.0.0.6:7403","life":99,"connection":1})";
-    listener.on_changed("@~services/web", lease, LeaseChange::granted);
+    listener.on_changed("@~services/web", lease, store::LeaseChange::granted);
     desk.pass(0s);
     ASSERT_EQ(desk.withdrawn.size(), 1u);
     EXPECT_EQ(desk.withdrawn[0].code, "superseded");
@@ -152,4 +153,4 @@ TEST(ServiceWatch, costs_no_renewal_of_anybody_else_an_event) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::discovery::directory

@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "discovery/identity/identity.h"
 
-namespace holdfast {
+namespace holdfast::discovery::identity {
 namespace {
 
 class IdentityFile : public testing::Test {
@@ -154,4 +154,4 @@ TEST(DefaultIdentity, is_where_the_environment_says_or_in_the_users_configuratio
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::discovery::identity

@@ -5,7 +5,7 @@
 #include "base/encodings.h"
 #include "base/random.h"
 
-namespace holdfast {
+namespace holdfast::discovery::identity {
 namespace {
 
 struct Vector {
@@ -125,4 +125,4 @@ TEST(IdentityId, has_a_form_that_can_be_told) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::discovery::identity

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::discovery {
+namespace holdfast::discovery::publisher {
 namespace {
 
 std::string code_of(const Advertisement& what) {
@@ -45,4 +45,4 @@ TEST(Advertisements, over_a_limit_are_refused_with_the_code_that_a_relay_would_g
 }
 
 }  // namespace
-}  // namespace holdfast::discovery
+}  // namespace holdfast::discovery::publisher

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::discovery {
+namespace holdfast::discovery::publisher {
 namespace {
 
 TEST(HostPort, is_a_host_and_a_port) {
@@ -42,4 +42,4 @@ TEST(Relays, are_one_or_several_with_commas) {
 }
 
 }  // namespace
-}  // namespace holdfast::discovery
+}  // namespace holdfast::discovery::publisher

@@ -4,13 +4,13 @@
 #include "discovery/publisher/dial.h"
 #include "discovery/publisher/publisher_world.h"
 
-namespace holdfast::discovery {
+namespace holdfast::discovery::publisher {
 namespace {
 
 class Publishing : public testing::Test {
  protected:
-    static const Identity& identity() {
-        static const Identity one = Identity::generate();
+    static const identity::Identity& identity() {
+        static const identity::Identity one = identity::Identity::generate();
         return one;
     }
     ScriptedRelay relay;
@@ -390,7 +390,7 @@ TEST_F(Publishing, leaves_what_is_no_relay_or_speaks_another_version) {
 }
 
 TEST(PublishingWithSeveralRelays, uses_the_next_when_one_is_lost_and_serves_from_the_one_it_is_at) {
-    const Identity identity = Identity::generate();
+    const identity::Identity identity = identity::Identity::generate();
     ScriptedRelay relay;
     PublisherWorld world{identity, {{.name = "web"}}, relay, 1, 3};
     world.run_for(1s);
@@ -408,7 +408,7 @@ TEST(PublishingWithSeveralRelays, uses_the_next_when_one_is_lost_and_serves_from
 }
 
 TEST(PublishingWithSeveralRelays, goes_round_with_waits_that_grow_by_the_round) {
-    const Identity identity = Identity::generate();
+    const identity::Identity identity = identity::Identity::generate();
     ScriptedRelay relay;
     PublisherWorld world{identity, {{.name = "web"}}, relay, 1, 3};
     world.relay_is_there = false;
@@ -427,7 +427,7 @@ TEST(Remedies, are_of_codes_that_there_are) {
     EXPECT_EQ(remedy_for("invalid_metadata"), Remedy::give_up);
     EXPECT_EQ(remedy_for("recovering"), Remedy::ask_soon);
     EXPECT_EQ(remedy_for("a_code_of_a_later_relay"), Remedy::ask_soon);
-    EXPECT_EQ(code_in("superseded"), core::Code::superseded);
+    EXPECT_EQ(code_in("superseded"), Code::superseded);
     EXPECT_EQ(code_in("quota_exceeded"), std::nullopt);
 }
 
@@ -438,7 +438,7 @@ TEST(NotARelay, is_said_by_what_it_speaks) {
 }
 
 TEST(PublishingMany, unregisters_what_it_gives_up_while_others_go_on) {
-    const Identity identity = Identity::generate();
+    const identity::Identity identity = identity::Identity::generate();
     ScriptedRelay relay;
     PublisherWorld world{identity, {{.name = "good"}, {.name = "bad"}}, relay};
     world.run_for(1s);
@@ -455,7 +455,7 @@ TEST(PublishingMany, unregisters_what_it_gives_up_while_others_go_on) {
 }
 
 TEST(PublishingMany, keeps_each_service_by_itself) {
-    const Identity identity = Identity::generate();
+    const identity::Identity identity = identity::Identity::generate();
     ScriptedRelay relay;
     std::vector<Advertisement> services;
     for (int i = 0; i < 50; ++i)
@@ -473,4 +473,4 @@ TEST(PublishingMany, keeps_each_service_by_itself) {
 }
 
 }  // namespace
-}  // namespace holdfast::discovery
+}  // namespace holdfast::discovery::publisher

@@ -8,7 +8,7 @@
 #include "discovery/publisher/scripted_relay.h"
 #include "support/seeds.h"
 
-namespace holdfast::discovery {
+namespace holdfast::discovery::publisher {
 namespace {
 
 constexpr const char* codes[] = {"banned",   "name_taken",    "superseded", "unavailable", "clock_apart",
@@ -19,8 +19,8 @@ class World {
  public:
     explicit World(std::uint64_t seed) : random(seed), core({identity(), {{.name = "web"}}, seed}) {}
 
-    static const Identity& identity() {
-        static const Identity one = Identity::generate();
+    static const identity::Identity& identity() {
+        static const identity::Identity one = identity::Identity::generate();
         return one;
     }
 
@@ -166,4 +166,4 @@ TEST(PublisherProperty, holds_only_what_the_relay_would_say_is_its_own_and_alway
 }
 
 }  // namespace
-}  // namespace holdfast::discovery
+}  // namespace holdfast::discovery::publisher

@@ -20,11 +20,8 @@
 #include "discovery/publisher/publisher_loop.h"
 #include "discovery/publisher/test_relay.h"
 
-namespace holdfast {
+namespace holdfast::discovery::publisher {
 namespace {
-
-using discovery::Socket;
-using discovery::TestRelay;
 
 constexpr auto patience = 30s;
 
@@ -324,7 +321,7 @@ TEST(EventThread, leaves_the_oldest_out_when_too_many_wait_and_says_how_many) {
     std::atomic<bool> waits = false;
     std::vector<ServiceEvent> told;
     {
-        discovery::EventThread events{[&, future = let_go.get_future().share()](const ServiceEvent& event) {
+        EventThread events{[&, future = let_go.get_future().share()](const ServiceEvent& event) {
             waits = true;
             future.wait();
             told.push_back(event);
@@ -332,16 +329,16 @@ TEST(EventThread, leaves_the_oldest_out_when_too_many_wait_and_says_how_many) {
         events.put({.event = "first"});
         while (!waits)
             std::this_thread::yield();
-        for (std::size_t i = 0; i < discovery::EventThread::max_waiting + 7; ++i)
+        for (std::size_t i = 0; i < EventThread::max_waiting + 7; ++i)
             events.put({.event = std::to_string(i)});
         let_go.set_value();
     }
-    ASSERT_EQ(told.size(), discovery::EventThread::max_waiting + 2) << "the destructor has what waits told";
+    ASSERT_EQ(told.size(), EventThread::max_waiting + 2) << "the destructor has what waits told";
     EXPECT_EQ(told[0].event, "first");
     EXPECT_EQ(told[1].event, "events_dropped");
     EXPECT_TRUE(told[1].message.starts_with("7 ")) << told[1].message;
     EXPECT_EQ(told[2].event, "7");
-    EXPECT_EQ(told.back().event, std::to_string(discovery::EventThread::max_waiting + 6));
+    EXPECT_EQ(told.back().event, std::to_string(EventThread::max_waiting + 6));
 }
 
 TEST(ConnectService, is_broken_off_by_a_stop) {
@@ -373,11 +370,11 @@ TEST(ConnectService, is_broken_off_by_a_stop) {
 class Stopping : public Advertising {
  protected:
     void stop_with_a_stream(const std::string& target, Duration grace) {
-        discovery::PublisherLoop loop{
+        PublisherLoop loop{
             {.identity = identity_,
              .relays = {relay.address()},
-             .services = {{{.name = "web"}, *discovery::parse_host_port(target)}},
-             .on_event = [this](const discovery::PublisherEvent& event) { told.add({.event = to_string(event.what)}); },
+             .services = {{{.name = "web"}, *parse_host_port(target)}},
+             .on_event = [this](const PublisherEvent& event) { told.add({.event = to_string(event.what)}); },
              .streams_grace = grace}};
         std::thread thread{[&] { loop.run(); }};
         EXPECT_TRUE(told.wait_for("registered"));
@@ -391,7 +388,7 @@ class Stopping : public Advertising {
     ServiceConnection stream;
 
  private:
-    const Identity identity_ = Identity::generate();
+    const identity::Identity identity_ = identity::Identity::generate();
 };
 
 TEST_F(Stopping, lets_its_streams_come_to_their_end) {
@@ -460,4 +457,4 @@ TEST_F(Advertising, says_what_is_wrong_with_its_options) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::discovery::publisher

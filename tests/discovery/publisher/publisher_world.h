@@ -4,12 +4,12 @@
 
 #include "discovery/publisher/scripted_relay.h"
 
-namespace holdfast::discovery {
+namespace holdfast::discovery::publisher {
 
 /// A publisher and its relay in virtual time, with the connection between them.
 class PublisherWorld {
  public:
-    PublisherWorld(const Identity& identity, std::vector<Advertisement> services, ScriptedRelay& relay,
+    PublisherWorld(const identity::Identity& identity, std::vector<Advertisement> services, ScriptedRelay& relay,
                    std::uint64_t seed = 1, std::size_t relays = 1)
         : core({identity, std::move(services), seed, relays}), relay_(relay) {}
 
@@ -89,4 +89,4 @@ class PublisherWorld {
     std::uint64_t connection_ = 0;
 };
 
-}  // namespace holdfast::discovery
+}  // namespace holdfast::discovery::publisher

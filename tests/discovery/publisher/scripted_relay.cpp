@@ -1,6 +1,6 @@
 #include "discovery/publisher/scripted_relay.h"
 
-namespace holdfast::discovery {
+namespace holdfast::discovery::publisher {
 namespace {
 
 constexpr std::int64_t window_ms = 60'000;
@@ -23,8 +23,9 @@ UpdateResponse ScriptedRelay::answer(const SignedUpdate& message, std::uint64_t 
         response.retry_in = retry_in;
         return response;
     };
-    const auto verifier = Verifier::of(message.public_key);
-    if (!verifier || !verifier->verify(update_purpose, message.request, message.signature)) return say("bad_signature");
+    const auto verifier = identity::Verifier::of(message.public_key);
+    if (!verifier || !verifier->verify(identity::update_purpose, message.request, message.signature))
+        return say("bad_signature");
     const auto update = decode_update(message.request);
     if (!update) return say("invalid_argument");
     updates.push_back(*update);
@@ -56,4 +57,4 @@ UpdateResponse ScriptedRelay::answer(const SignedUpdate& message, std::uint64_t 
     return say("ok");
 }
 
-}  // namespace holdfast::discovery
+}  // namespace holdfast::discovery::publisher

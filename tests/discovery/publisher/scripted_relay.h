@@ -4,7 +4,7 @@
 
 #include "discovery/publisher/publisher_core.h"
 
-namespace holdfast::discovery {
+namespace holdfast::discovery::publisher {
 
 /// A relay in virtual time, as docs/discovery.md has it, as far as publishers of one identity can tell: it checks what
 /// is signed, keeps leases on a clock of its own, and ends them with their connection.
@@ -41,4 +41,4 @@ class ScriptedRelay {
     std::vector<Update> updates;  ///< all that were heard
 };
 
-}  // namespace holdfast::discovery
+}  // namespace holdfast::discovery::publisher

@@ -9,7 +9,7 @@
 #include "codec/frame.h"
 #include "discovery/publisher/splice.h"
 
-namespace holdfast::discovery {
+namespace holdfast::discovery::publisher {
 
 using boost::asio::ip::tcp;
 using boost::system::error_code;
@@ -57,7 +57,7 @@ void TestRelay::accept() {
 
 /// Reads the first frame and not a byte more.
 void TestRelay::greet(std::shared_ptr<Socket> socket) {
-    const auto bytes = std::make_shared<std::string>(frame_header_bytes, '\0');
+    const auto bytes = std::make_shared<std::string>(codec::frame_header_bytes, '\0');
     boost::asio::async_read(*socket, boost::asio::buffer(*bytes), [this, socket, bytes](error_code error, std::size_t) {
         if (error) return;
         const std::size_t size =
@@ -130,4 +130,4 @@ void TestRelay::fail(const std::shared_ptr<Socket>& socket, const StreamFailed& 
     socket->close(ignored);
 }
 
-}  // namespace holdfast::discovery
+}  // namespace holdfast::discovery::publisher

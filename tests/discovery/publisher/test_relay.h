@@ -8,7 +8,7 @@
 #include "discovery/publisher/control.h"
 #include "discovery/publisher/scripted_relay.h"
 
-namespace holdfast::discovery {
+namespace holdfast::discovery::publisher {
 
 /// A relay on a real port, just good enough to try the holder's and the consumer's side by themselves.
 class TestRelay {
@@ -18,7 +18,7 @@ class TestRelay {
     TestRelay(const TestRelay&) = delete;
     TestRelay& operator=(const TestRelay&) = delete;
 
-    ServerAddress address() const { return {"127.0.0.1", port_}; }
+    client::ServerAddress address() const { return {"127.0.0.1", port_}; }
     /// Who asks here from now on is told to ask there.
     void send_elsewhere(const std::string& relay);
     /// Cuts every publisher off, and is another relay from now on.
@@ -53,4 +53,4 @@ class TestRelay {
     std::thread thread_;
 };
 
-}  // namespace holdfast::discovery
+}  // namespace holdfast::discovery::publisher

@@ -4,7 +4,7 @@
 
 #include "discovery/relay/relay_metrics.h"
 
-namespace holdfast::relay {
+namespace holdfast::discovery::relay {
 namespace {
 
 const StreamTable::Time start{1000s};
@@ -67,4 +67,4 @@ TEST(RelayMetrics, name_a_bounded_number_of_services) {
 }
 
 }  // namespace
-}  // namespace holdfast::relay
+}  // namespace holdfast::discovery::relay

@@ -5,14 +5,14 @@
 #include "codec/frame.h"
 #include "discovery/relay/relay_fixture.h"
 
-namespace holdfast::relay {
+namespace holdfast::discovery::relay {
 namespace {
 
 /// Registers so many services in one piece.
 std::string registrations(TestPublisher& publisher, const std::string& prefix, int many) {
     std::string bytes;
     for (int i = 0; i < many; ++i)
-        discovery::append_frame(publisher.signed_update({.name = prefix + std::to_string(i)}), bytes);
+        append_frame(publisher.signed_update({.name = prefix + std::to_string(i)}), bytes);
     return bytes;
 }
 
@@ -31,7 +31,7 @@ TEST(RelayPublishers, are_answered_by_number_also_when_they_ask_for_many_things_
     TestPublisher publisher(relay);
     publisher.frames().socket().send(registrations(publisher, "s", 300));
     for (std::uint32_t number = 1; number <= 300; ++number) {
-        const auto response = publisher.frames().expect<discovery::UpdateResponse>();
+        const auto response = publisher.frames().expect<UpdateResponse>();
         ASSERT_EQ(response.number, number);
         ASSERT_EQ(response.code, "ok");
     }
@@ -57,7 +57,7 @@ TEST(RelayPublishers, whose_updates_wait_are_not_overtaken_by_those_that_come_la
     std::uint64_t last_early = 0, first_late = UINT64_MAX;
     for (const auto& publisher : publishers)
         for (int i = 0; i < 2 * of_one; ++i) {
-            const auto response = publisher->frames().expect<discovery::UpdateResponse>();
+            const auto response = publisher->frames().expect<UpdateResponse>();
             if (i < of_one)
                 last_early = std::max(last_early, response.token);
             else
@@ -87,52 +87,52 @@ TEST(RelayPublishers, are_told_at_once_that_another_of_their_identity_took_over)
     TestPublisher first(relay);
     const auto token = first.advertise("web");
     TestFrames second(TestSocket::connect(relay.port()));
-    second.send(discovery::PublisherHello{});
-    const auto hello = second.expect<discovery::RelayHello>();
-    discovery::Update update{.action = discovery::Action::enter, .name = "web"};
+    second.send(PublisherHello{});
+    const auto hello = second.expect<RelayHello>();
+    Update update{.action = Action::enter, .name = "web"};
     update.relay = hello.relay;
     update.time_ms = hello.time_ms;
     update.nonce = 4711;
-    const std::string request = discovery::encode(update);
-    second.send(discovery::SignedUpdate{request, first.identity().public_key(),
-                                        first.identity().sign(update_purpose, request), 1});
-    EXPECT_EQ(second.expect<discovery::UpdateResponse>().code, "ok");
-    const auto withdrawn = first.frames().expect<discovery::Withdrawn>();
+    const std::string request = encode(update);
+    second.send(SignedUpdate{request, first.identity().public_key(),
+                             first.identity().sign(identity::update_purpose, request), 1});
+    EXPECT_EQ(second.expect<UpdateResponse>().code, "ok");
+    const auto withdrawn = first.frames().expect<Withdrawn>();
     EXPECT_EQ(withdrawn.name, "web");
     EXPECT_EQ(withdrawn.token, token);
     EXPECT_EQ(withdrawn.code, "superseded");
 }
 
 /// Says hello, and asks for the name; refused if another has it.
-std::string ask_as(TestFrames& frames, const Identity& identity, discovery::PublisherHello hello,
+std::string ask_as(TestFrames& frames, const identity::Identity& identity, PublisherHello hello,
                    const std::string& name) {
     frames.send(hello);
-    const auto relay = frames.expect<discovery::RelayHello>();
-    discovery::Update update{.action = discovery::Action::enter, .name = name};
+    const auto relay = frames.expect<RelayHello>();
+    Update update{.action = Action::enter, .name = name};
     update.relay = relay.relay;
     update.time_ms = relay.time_ms;
     update.nonce = 4712;
-    const std::string request = discovery::encode(update);
-    frames.send(discovery::SignedUpdate{request, identity.public_key(), identity.sign(update_purpose, request), 1});
-    return frames.expect<discovery::UpdateResponse>().code;
+    const std::string request = encode(update);
+    frames.send(SignedUpdate{request, identity.public_key(), identity.sign(identity::update_purpose, request), 1});
+    return frames.expect<UpdateResponse>().code;
 }
 
 TEST(RelayPublishers, are_told_when_the_name_is_free_unless_they_are_too_old_to_know_the_message) {
     TestRelay relay;
     TestFrames old(TestSocket::connect(relay.port()));
     TestFrames young(TestSocket::connect(relay.port()));
-    const Identity ben = Identity::generate(), carla = Identity::generate();
+    const identity::Identity ben = identity::Identity::generate(), carla = identity::Identity::generate();
     {
         TestPublisher anna(relay);
         ASSERT_NE(anna.advertise("web"), 0U);
         ASSERT_EQ(ask_as(old, ben, {.knows_may_retry = false}, "web"), "name_taken");
         ASSERT_EQ(ask_as(young, carla, {}, "web"), "name_taken");
     }
-    EXPECT_EQ(young.expect<discovery::MayRetry>().name, "web");
+    EXPECT_EQ(young.expect<MayRetry>().name, "web");
     // What it was sent would have come before the answer to this.
     const std::string bytes = "no update";
-    old.send(discovery::SignedUpdate{bytes, ben.public_key(), ben.sign(update_purpose, bytes), 2});
-    EXPECT_EQ(old.expect<discovery::UpdateResponse>().code, "invalid_argument");
+    old.send(SignedUpdate{bytes, ben.public_key(), ben.sign(identity::update_purpose, bytes), 2});
+    EXPECT_EQ(old.expect<UpdateResponse>().code, "invalid_argument");
 }
 
 TEST(RelayPublishers, that_do_not_serve_what_they_are_offered_are_stale) {
@@ -140,7 +140,7 @@ TEST(RelayPublishers, that_do_not_serve_what_they_are_offered_are_stale) {
     TestPublisher anna(relay);
     ASSERT_NE(anna.advertise("web"), 0U);
     TestFrames consumer = ask_for(relay, "web");
-    anna.frames().send(discovery::StreamRefused{anna.offer().ticket, "not mine any more", true});
+    anna.frames().send(StreamRefused{anna.offer().ticket, "not mine any more", true});
     EXPECT_EQ(refusal(consumer), "refused");
     TestFrames next = ask_for(relay, "web");
     EXPECT_EQ(refusal(next), "not_connected") << "the next one is not kept waiting";
@@ -158,7 +158,7 @@ TEST(RelayPublishers, are_cut_off_when_they_send_a_message_byte_by_byte) {
     TestRelay relay({.publisher_timeout = 300ms});
     TestPublisher publisher(relay);
     std::string bytes;
-    discovery::append_frame(publisher.signed_update({.action = discovery::Action::enter, .name = "web"}), bytes);
+    append_frame(publisher.signed_update({.action = Action::enter, .name = "web"}), bytes);
     bool refused = false;
     for (std::size_t i = 0; i < bytes.size() && !refused; ++i) {
         refused = !publisher.frames().socket().try_send(bytes.substr(i, 1));
@@ -171,11 +171,11 @@ TEST(RelayPublishers, are_cut_off_when_they_send_a_message_byte_by_byte) {
 TEST(RelayPublishers, are_cut_off_when_they_do_not_read_their_answers) {
     TestRelay relay({.publisher_timeout = 2s});
     TestFrames deaf(TestSocket::connect(relay.port(), 4096));
-    deaf.send(discovery::PublisherHello{});
+    deaf.send(PublisherHello{});
     std::string bytes;
-    const discovery::SignedUpdate meant_for_another{discovery::encode({.name = "web"}), std::string(32, 'k'), "", 1};
+    const SignedUpdate meant_for_another{encode({.name = "web"}), std::string(32, 'k'), "", 1};
     for (int i = 0; i < 100; ++i)
-        discovery::append_frame(meant_for_another, bytes);
+        append_frame(meant_for_another, bytes);
     bool refused = false;
     for (int i = 0; i < 100'000 && !refused; ++i)
         refused = !deaf.socket().try_send(bytes);
@@ -189,8 +189,8 @@ TEST(RelayPublishers, over_the_limit_are_told_so) {
     TestRelay relay({.max_publishers = 2});
     TestPublisher first(relay), second(relay);
     TestFrames third(TestSocket::connect(relay.port()));
-    third.send(discovery::PublisherHello{});
-    (void)third.expect<discovery::RelayHello>();
+    third.send(PublisherHello{});
+    (void)third.expect<RelayHello>();
     EXPECT_EQ(refusal(third), "too_many_publishers");
     EXPECT_NE(first.advertise("web"), 0u);
 }
@@ -199,7 +199,7 @@ TEST(RelayPublishers, from_an_address_that_is_banned_are_refused_at_the_door) {
     TestRelay relay;
     relay.ban("127.0.0.0/8");
     TestFrames frames(TestSocket::connect(relay.port()));
-    frames.send(discovery::PublisherHello{});
+    frames.send(PublisherHello{});
     EXPECT_EQ(refusal(frames), "banned");
     EXPECT_TRUE(frames.socket().is_ended());
 }
@@ -209,7 +209,7 @@ TEST(RelayPublishers, are_refused_until_anything_can_be_asked) {
     const Error* not_yet = &away;
     TestRelay relay({.address = "127.0.0.1:0", .not_yet = [&] { return not_yet; }});
     TestFrames frames(TestSocket::connect(relay.port()));
-    frames.send(discovery::PublisherHello{});
+    frames.send(PublisherHello{});
     EXPECT_EQ(refusal(frames), "store_unavailable");
     EXPECT_TRUE(frames.socket().is_ended());
     relay.run([&] { not_yet = nullptr; });
@@ -258,15 +258,14 @@ TEST(RelayStrangers, over_the_limit_push_the_oldest_out) {
     }
     EXPECT_TRUE(all[0].is_ended());
     TestFrames last(std::move(all[2]));
-    last.send(discovery::PublisherHello{});
-    (void)last.expect<discovery::RelayHello>();
+    last.send(PublisherHello{});
+    (void)last.expect<RelayHello>();
 }
 
 TEST(RelayStrangers, who_send_what_has_no_place_are_told_so) {
     TestRelay relay;
-    const discovery::Message misplaced[] = {discovery::RelayHello{},   discovery::SignedUpdate{},
-                                            discovery::StreamOffer{},  discovery::StreamRefused{},
-                                            discovery::StreamOpened{}, discovery::PublisherHello{.version = 0}};
+    const Message misplaced[] = {RelayHello{},    SignedUpdate{}, StreamOffer{},
+                                 StreamRefused{}, StreamOpened{}, PublisherHello{.version = 0}};
     for (const auto& message : misplaced) {
         TestFrames frames(TestSocket::connect(relay.port()));
         frames.send(message);
@@ -275,7 +274,7 @@ TEST(RelayStrangers, who_send_what_has_no_place_are_told_so) {
     }
     TestPublisher publisher(relay);
     (void)publisher.advertise("web");
-    publisher.frames().send(discovery::StreamRequest{.name = "web"});
+    publisher.frames().send(StreamRequest{.name = "web"});
     EXPECT_EQ(refusal(publisher.frames()), "malformed");
     relay.wait_until([&](const RelayDoor::Counts&) { return relay.active_leases() == 0; });
 }
@@ -292,9 +291,9 @@ TEST(RelayStrangers, who_send_noise_do_no_harm) {
     TestPublisher publisher(relay);
     const auto token = publisher.advertise("web");
     std::string valid;
-    discovery::append_frame(discovery::PublisherHello{}, valid);
+    append_frame(PublisherHello{}, valid);
     for (int i = 0; i < 4; ++i)
-        discovery::append_frame(publisher.signed_update({.action = discovery::Action::enter, .name = "fuzz"}), valid);
+        append_frame(publisher.signed_update({.action = Action::enter, .name = "fuzz"}), valid);
     Random random(2026);
     for (int round = 0; round < 400; ++round) {
         std::string bytes = round % 4 == 0 ? noise(1 + random.below(200), random.next()) : valid;
@@ -308,4 +307,4 @@ TEST(RelayStrangers, who_send_noise_do_no_harm) {
 }
 
 }  // namespace
-}  // namespace holdfast::relay
+}  // namespace holdfast::discovery::relay

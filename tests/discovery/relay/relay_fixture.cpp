@@ -10,15 +10,15 @@
 #include "codec/frame.h"
 #include "store/memory/memory_store.h"
 
-namespace holdfast::relay {
+namespace holdfast::discovery::relay {
 namespace {
 
 /// Says that everything is on disk.
-class QuickDurable final : public core::Durable {
+class QuickDurable final : public store::Durable {
  public:
-    void reserve_tokens(core::Token, Callback<Result<void>> done) override { done({}); }
-    void save_policy(const core::Policy&, Callback<Result<void>> done) override { done({}); }
-    void save_agent(const core::SavedAgent&, Callback<Result<void>> done) override { done({}); }
+    void reserve_tokens(lease::Token, Callback<Result<void>> done) override { done({}); }
+    void save_policy(const lease::Policy&, Callback<Result<void>> done) override { done({}); }
+    void save_agent(const store::SavedAgent&, Callback<Result<void>> done) override { done({}); }
     void forget_agent(std::string_view, Callback<Result<void>> done) override { done({}); }
 };
 
@@ -39,19 +39,19 @@ struct TestRelay::Behind {
           store(authority.listener(), HashKey{1, 2}) {
         authority.use(store);
         tell_time();
-        directory.emplace(core::Directory::Parts{.authority = authority,
-                                                 .relay = 77,
-                                                 .wall_ms = wall_ms,
-                                                 .started_at = now,
-                                                 .seed = 5,
-                                                 .withdraw =
-                                                     [this](const core::Withdrawal& withdrawal) {
-                                                         if (door) door->withdraw(withdrawal);
-                                                     },
-                                                 .may_retry =
-                                                     [this](const core::RetryNotice& notice) {
-                                                         if (door) door->may_retry(notice);
-                                                     }});
+        directory.emplace(directory::Directory::Parts{.authority = authority,
+                                                      .relay = 77,
+                                                      .wall_ms = wall_ms,
+                                                      .started_at = now,
+                                                      .seed = 5,
+                                                      .withdraw =
+                                                          [this](const directory::Withdrawal& withdrawal) {
+                                                              if (door) door->withdraw(withdrawal);
+                                                          },
+                                                      .may_retry =
+                                                          [this](const directory::RetryNotice& notice) {
+                                                              if (door) door->may_retry(notice);
+                                                          }});
         tell_time();
     }
 
@@ -67,9 +67,9 @@ struct TestRelay::Behind {
     std::thread thread;
     QuickDurable durable;
     Instant now{1000s};
-    core::Authority authority;
-    core::MemoryStore store;
-    std::optional<core::Directory> directory;
+    authority::Authority authority;
+    store::memory::MemoryStore store;
+    std::optional<directory::Directory> directory;
     prometheus::Registry registry;
     std::unique_ptr<RelayDoor> door;
     std::function<void(std::size_t)> after_turn = [](std::size_t) {};
@@ -77,10 +77,10 @@ struct TestRelay::Behind {
 
 TestRelay::TestRelay(RelayDoorOptions options) : behind_(std::make_unique<Behind>()) {
     options.address = "127.0.0.1:0";
-    behind_->door =
-        std::make_unique<RelayDoor>(behind_->context, *behind_->directory, behind_->registry, std::move(options),
-                                    DoorTurn{[this] { behind_->tell_time(); },
-                                             [this] { behind_->after_turn(behind_->directory->counts().connected); }});
+    behind_->door = std::make_unique<RelayDoor>(
+        behind_->context, *behind_->directory, behind_->registry, std::move(options),
+        net::DoorTurn{[this] { behind_->tell_time(); },
+                      [this] { behind_->after_turn(behind_->directory->counts().connected); }});
     const auto address = behind_->door->listen();
     if (address) port_ = std::stoi(address->substr(address->rfind(':') + 1));
     EXPECT_TRUE(address);
@@ -135,8 +135,8 @@ void TestRelay::after_each_turn(std::function<void(std::size_t)> function) {
 void TestRelay::ban(const std::string& whom) {
     bool banned = false;
     run([&] {
-        behind_->authority.ban(whom, core::Ban{}, [&](const core::Answer<core::Ban>& answer) {
-            banned = std::holds_alternative<core::Ban>(answer);
+        behind_->authority.ban(whom, lease::Ban{}, [&](const authority::Answer<lease::Ban>& answer) {
+            banned = std::holds_alternative<lease::Ban>(answer);
         });
     });
     EXPECT_TRUE(banned);
@@ -156,60 +156,60 @@ std::size_t TestRelay::active_leases() {
 
 // ---- those who speak to it ----
 
-void TestFrames::send(const discovery::Message& message) {
+void TestFrames::send(const Message& message) {
     std::string bytes;
-    discovery::append_frame(message, bytes);
+    append_frame(message, bytes);
     socket_.send(bytes);
 }
 
-std::optional<discovery::Message> TestFrames::receive() {
-    std::string bytes = socket_.receive(frame_header_bytes);
-    if (bytes.size() < frame_header_bytes) return std::nullopt;
+std::optional<Message> TestFrames::receive() {
+    std::string bytes = socket_.receive(codec::frame_header_bytes);
+    if (bytes.size() < codec::frame_header_bytes) return std::nullopt;
     std::size_t length = 0;
     for (const char byte : bytes)
         length = length << 8 | static_cast<unsigned char>(byte);
-    auto message = discovery::decode(socket_.receive(length));
+    auto message = decode(socket_.receive(length));
     if (!message) return std::nullopt;
     return std::move(*message);
 }
 
 TestPublisher::TestPublisher(TestRelay& relay) : relay_(relay), frames_(TestSocket::connect(relay.port())) {
-    frames_.send(discovery::PublisherHello{});
-    hello_ = frames_.expect<discovery::RelayHello>();
+    frames_.send(PublisherHello{});
+    hello_ = frames_.expect<RelayHello>();
 }
 
-discovery::SignedUpdate TestPublisher::signed_update(discovery::Update update) {
+SignedUpdate TestPublisher::signed_update(Update update) {
     update.relay = hello_.relay;
     update.time_ms = hello_.time_ms;
     update.nonce = ++nonce_;
-    const std::string request = discovery::encode(update);
-    return {request, identity_.public_key(), identity_.sign(update_purpose, request),
+    const std::string request = encode(update);
+    return {request, identity_.public_key(), identity_.sign(identity::update_purpose, request),
             static_cast<std::uint32_t>(nonce_)};
 }
 
 std::uint64_t TestPublisher::advertise(const std::string& name) {
-    frames_.send(signed_update({.action = discovery::Action::enter, .name = name}));
-    const auto response = frames_.expect<discovery::UpdateResponse>();
+    frames_.send(signed_update({.action = Action::enter, .name = name}));
+    const auto response = frames_.expect<UpdateResponse>();
     EXPECT_EQ(response.code, "ok") << response.message;
     EXPECT_EQ(response.number, nonce_);
     return response.token;
 }
 
-discovery::UpdateResponse TestPublisher::renew(const std::string& name, std::uint64_t token) {
-    frames_.send(signed_update({.action = discovery::Action::renew, .name = name, .token = token}));
-    return frames_.expect<discovery::UpdateResponse>();
+UpdateResponse TestPublisher::renew(const std::string& name, std::uint64_t token) {
+    frames_.send(signed_update({.action = Action::renew, .name = name, .token = token}));
+    return frames_.expect<UpdateResponse>();
 }
 
-TestSocket TestPublisher::accept(const discovery::StreamOffer& offer) {
+TestSocket TestPublisher::accept(const StreamOffer& offer) {
     TestFrames data = use_ticket(relay_, offer.ticket);
-    (void)data.expect<discovery::StreamOpened>();
+    (void)data.expect<StreamOpened>();
     return std::move(data.socket());
 }
 
 TestFrames ask_for(TestRelay& relay, const std::string& name, std::string_view early) {
     TestFrames frames(TestSocket::connect(relay.port()));
     std::string bytes;
-    discovery::append_frame(discovery::StreamRequest{.name = name}, bytes);
+    append_frame(StreamRequest{.name = name}, bytes);
     bytes += early;
     frames.socket().send(bytes);
     return frames;
@@ -217,19 +217,19 @@ TestFrames ask_for(TestRelay& relay, const std::string& name, std::string_view e
 
 TestFrames use_ticket(TestRelay& relay, const std::string& ticket) {
     TestFrames frames(TestSocket::connect(relay.port()));
-    frames.send(discovery::StreamAccept{.ticket = ticket});
+    frames.send(StreamAccept{.ticket = ticket});
     return frames;
 }
 
 std::string refusal(TestFrames& frames) {
-    return frames.expect<discovery::StreamFailed>().code;
+    return frames.expect<StreamFailed>().code;
 }
 
 OpenStream open_stream(TestRelay& relay, TestPublisher& publisher, const std::string& name) {
     TestFrames consumer = ask_for(relay, name);
     TestSocket data = publisher.accept(publisher.offer());
-    (void)consumer.expect<discovery::StreamOpened>();
+    (void)consumer.expect<StreamOpened>();
     return {std::move(consumer.socket()), std::move(data)};
 }
 
-}  // namespace holdfast::relay
+}  // namespace holdfast::discovery::relay

@@ -12,7 +12,7 @@
 #include "discovery/relay/relay_door.h"
 #include "discovery/relay/test_sockets.h"
 
-namespace holdfast::relay {
+namespace holdfast::discovery::relay {
 
 /// A relay's door with a real directory, authority and memory store behind it, on a loop and a thread of its own. Time
 /// stands still until the test moves it; only the timeouts of connections and tickets run on the real clock.
@@ -48,9 +48,9 @@ class TestFrames {
  public:
     explicit TestFrames(TestSocket socket) : socket_(std::move(socket)) {}
 
-    void send(const discovery::Message& message);
+    void send(const Message& message);
     /// Nothing if the connection ends instead.
-    std::optional<discovery::Message> receive();
+    std::optional<Message> receive();
     /// Fails the test if something else comes.
     template <class Kind>
     Kind expect() {
@@ -72,19 +72,19 @@ class TestPublisher {
 
     /// Registers a service; returns its token, or zero and the code in `refused`.
     std::uint64_t advertise(const std::string& name);
-    discovery::UpdateResponse renew(const std::string& name, std::uint64_t token);
-    discovery::SignedUpdate signed_update(discovery::Update update);
-    discovery::StreamOffer offer() { return frames_.expect<discovery::StreamOffer>(); }
+    UpdateResponse renew(const std::string& name, std::uint64_t token);
+    SignedUpdate signed_update(Update update);
+    StreamOffer offer() { return frames_.expect<StreamOffer>(); }
     /// Opens the data connection for an offer; fails the test if the relay does not want it.
-    TestSocket accept(const discovery::StreamOffer& offer);
+    TestSocket accept(const StreamOffer& offer);
     TestFrames& frames() { return frames_; }
-    const Identity& identity() const { return identity_; }
+    const identity::Identity& identity() const { return identity_; }
 
  private:
     TestRelay& relay_;
-    Identity identity_ = Identity::generate();
+    identity::Identity identity_ = identity::Identity::generate();
     TestFrames frames_;
-    discovery::RelayHello hello_;
+    RelayHello hello_;
     std::uint64_t nonce_ = 0;
 };
 
@@ -101,4 +101,4 @@ struct OpenStream {
 };
 OpenStream open_stream(TestRelay& relay, TestPublisher& publisher, const std::string& name);
 
-}  // namespace holdfast::relay
+}  // namespace holdfast::discovery::relay

@@ -10,7 +10,7 @@
 
 #include "discovery/relay/test_sockets.h"
 
-namespace holdfast::relay {
+namespace holdfast::discovery::relay {
 namespace {
 
 /// A pump, and the streams it has said to have ended.
@@ -203,4 +203,4 @@ TEST_F(PumpTest, resets_all_streams_when_told_to_cut_them) {
 }
 
 }  // namespace
-}  // namespace holdfast::relay
+}  // namespace holdfast::discovery::relay

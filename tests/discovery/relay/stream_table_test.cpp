@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <map>
 
-namespace holdfast::relay {
+namespace holdfast::discovery::relay {
 namespace {
 
 using Ids = std::vector<std::uint64_t>;
@@ -142,4 +142,4 @@ TEST(StreamTable, keeps_what_a_service_has_used_up_between_two_short_streams) {
 }
 
 }  // namespace
-}  // namespace holdfast::relay
+}  // namespace holdfast::discovery::relay

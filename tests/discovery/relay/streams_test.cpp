@@ -3,7 +3,7 @@
 
 #include "discovery/relay/relay_fixture.h"
 
-namespace holdfast::relay {
+namespace holdfast::discovery::relay {
 namespace {
 
 TEST(RelayStreams, join_a_consumer_and_the_publisher_it_asked_for) {
@@ -13,10 +13,10 @@ TEST(RelayStreams, join_a_consumer_and_the_publisher_it_asked_for) {
     TestFrames consumer = ask_for(relay, "web");
     const auto offer = publisher.offer();
     EXPECT_EQ(offer.name, "web");
-    EXPECT_EQ(offer.ticket.size(), discovery::ticket_bytes);
+    EXPECT_EQ(offer.ticket.size(), ticket_bytes);
     EXPECT_EQ(offer.consumer.substr(0, 10), "127.0.0.1:");
     TestSocket data = publisher.accept(offer);
-    (void)consumer.expect<discovery::StreamOpened>();
+    (void)consumer.expect<StreamOpened>();
     consumer.socket().send("GET /");
     EXPECT_EQ(data.receive(5), "GET /");
     data.send("200");
@@ -37,7 +37,7 @@ TEST(RelayStreams, keep_what_a_consumer_sent_early) {
     const std::string early = noise(200'000, 1);  // more than is kept: the rest waits in the consumer's socket
     TestFrames consumer(TestSocket::connect(relay.port()));
     std::thread sends([&] {
-        consumer.send(discovery::StreamRequest{.name = "web"});
+        consumer.send(StreamRequest{.name = "web"});
         consumer.socket().send(early);
         consumer.socket().end_sending();
     });
@@ -45,7 +45,7 @@ TEST(RelayStreams, keep_what_a_consumer_sent_early) {
     EXPECT_TRUE(data.receive_all() == early);
     sends.join();
     data.close();
-    (void)consumer.expect<discovery::StreamOpened>();
+    (void)consumer.expect<StreamOpened>();
     EXPECT_EQ(consumer.socket().receive_all(), "");
 }
 
@@ -55,10 +55,10 @@ TEST(RelayStreams, keep_what_a_publisher_sent_early) {
     (void)publisher.advertise("ssh");
     TestFrames consumer = ask_for(relay, "ssh");
     std::string bytes;
-    discovery::append_frame(discovery::StreamAccept{.ticket = publisher.offer().ticket}, bytes);
+    append_frame(StreamAccept{.ticket = publisher.offer().ticket}, bytes);
     TestSocket data = TestSocket::connect(relay.port());
     data.send(bytes + "SSH-2.0");
-    (void)consumer.expect<discovery::StreamOpened>();
+    (void)consumer.expect<StreamOpened>();
     EXPECT_EQ(consumer.socket().receive(7), "SSH-2.0");
 }
 
@@ -108,10 +108,10 @@ TEST(RelayStreams, are_refused_with_the_reason_of_the_publisher) {
     (void)publisher.advertise("web");
     TestFrames consumer = ask_for(relay, "web");
     const auto offer = publisher.offer();
-    other.frames().send(discovery::StreamRefused{.ticket = offer.ticket, .message = "not mine"});
+    other.frames().send(StreamRefused{.ticket = offer.ticket, .message = "not mine"});
     EXPECT_NE(other.advertise("other"), 0u) << "and the relay has read that";
-    publisher.frames().send(discovery::StreamRefused{.ticket = offer.ticket, .message = "the backend is down"});
-    const auto failed = consumer.expect<discovery::StreamFailed>();
+    publisher.frames().send(StreamRefused{.ticket = offer.ticket, .message = "the backend is down"});
+    const auto failed = consumer.expect<StreamFailed>();
     EXPECT_EQ(failed.code, "refused");
     EXPECT_EQ(failed.message, "the backend is down");
     EXPECT_EQ(relay.counts().streams.waiting, 0u);
@@ -145,12 +145,12 @@ TEST(RelayStreams, take_a_ticket_once_and_no_other) {
     (void)publisher.advertise("web");
     TestFrames consumer = ask_for(relay, "web");
     const auto offer = publisher.offer();
-    TestFrames wrong = use_ticket(relay, std::string(discovery::ticket_bytes, 'x'));
+    TestFrames wrong = use_ticket(relay, std::string(ticket_bytes, 'x'));
     EXPECT_EQ(refusal(wrong), "unknown_ticket");
     TestSocket data = publisher.accept(offer);
     TestFrames again = use_ticket(relay, offer.ticket);
     EXPECT_EQ(refusal(again), "unknown_ticket");
-    (void)consumer.expect<discovery::StreamOpened>();
+    (void)consumer.expect<StreamOpened>();
     consumer.socket().send("still there");
     EXPECT_EQ(data.receive(11), "still there");
 }
@@ -255,4 +255,4 @@ TEST(RelayStop, lets_a_stream_end_by_itself) {
 }
 
 }  // namespace
-}  // namespace holdfast::relay
+}  // namespace holdfast::discovery::relay

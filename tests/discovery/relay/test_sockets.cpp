@@ -15,7 +15,7 @@
 
 #include "base/random.h"
 
-namespace holdfast::relay {
+namespace holdfast::discovery::relay {
 
 TestSocket::TestSocket(int socket) : socket_(socket) {
     const timeval limit{.tv_sec = patience.count(), .tv_usec = 0};
@@ -163,4 +163,4 @@ void raise_open_files(std::size_t files) {
     ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-}  // namespace holdfast::relay
+}  // namespace holdfast::discovery::relay

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-namespace holdfast::relay {
+namespace holdfast::discovery::relay {
 
 inline constexpr std::chrono::seconds patience{60};
 
@@ -51,4 +51,4 @@ std::string noise(std::size_t bytes, std::uint64_t seed);
 
 void raise_open_files(std::size_t files);
 
-}  // namespace holdfast::relay
+}  // namespace holdfast::discovery::relay

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::relay {
+namespace holdfast::discovery::relay {
 namespace {
 
 const TokenBucket::Time start{1000s};
@@ -59,4 +59,4 @@ TEST(TokenBucket, takes_no_notice_of_a_clock_that_goes_back) {
 }
 
 }  // namespace
-}  // namespace holdfast::relay
+}  // namespace holdfast::discovery::relay

@@ -2,7 +2,7 @@
 
 #include "doors/http/door_fixture.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 TEST(AdminRoutes, show_and_change_the_policy) {
@@ -155,4 +155,4 @@ TEST(AdminRoutes, list_bans_in_pages) {
 }
 
 }  // namespace
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -2,7 +2,7 @@
 
 #include "doors/http/door_fixture.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 class AgentRoutes : public testing::Test {
@@ -126,10 +126,10 @@ TEST_F(AgentRoutes, say_that_the_disk_refused) {
 
 TEST_F(AgentRoutes, say_that_there_are_too_many) {
     door.run([&] {
-        for (std::size_t i = 0; i < core::limits::agents; ++i) {
-            core::AgentRequest request;
+        for (std::size_t i = 0; i < lease::limits::agents; ++i) {
+            authority::AgentRequest request;
             request.id = "a" + std::to_string(i);
-            door.authority().put_agent(std::move(request), [](const core::Answer<core::AgentAnswer>&) {});
+            door.authority().put_agent(std::move(request), [](const authority::Answer<authority::AgentAnswer>&) {});
         }
     });
     expect_refused(client.ask("PUT", "/v1/agents/one-more"), 503, "too_many_agents");
@@ -232,4 +232,4 @@ TEST_F(AgentRoutes, answer_what_an_earlier_life_waits_for) {
 }
 
 }  // namespace
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

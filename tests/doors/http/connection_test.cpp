@@ -2,7 +2,7 @@
 
 #include "doors/http/door_fixture.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 TEST(HttpConnection, is_kept_alive) {
@@ -290,4 +290,4 @@ TEST(HttpDoor, says_why_it_cannot_listen) {
 }
 
 }  // namespace
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

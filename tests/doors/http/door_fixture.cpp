@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 constexpr std::int64_t wall_ms_at_start = 1'763'208'000'000;
@@ -22,15 +22,15 @@ Result<void> outcome(bool fails) {
 
 }  // namespace
 
-void TestDurable::reserve_tokens(core::Token, Callback<Result<void>> done) {
+void TestDurable::reserve_tokens(lease::Token, Callback<Result<void>> done) {
     done(outcome(fails));
 }
 
-void TestDurable::save_policy(const core::Policy&, Callback<Result<void>> done) {
+void TestDurable::save_policy(const lease::Policy&, Callback<Result<void>> done) {
     done(outcome(fails));
 }
 
-void TestDurable::save_agent(const core::SavedAgent&, Callback<Result<void>> done) {
+void TestDurable::save_agent(const store::SavedAgent&, Callback<Result<void>> done) {
     done(outcome(fails));
 }
 
@@ -38,22 +38,22 @@ void TestDurable::forget_agent(std::string_view, Callback<Result<void>> done) {
     done(outcome(fails));
 }
 
-void TestDurable::save_policy_by(const core::AuditEntry& audit, const core::Policy&, Callback<Result<void>> done) {
+void TestDurable::save_policy_by(const store::AuditEntry& audit, const lease::Policy&, Callback<Result<void>> done) {
     if (!fails) note(audit);
     done(outcome(fails));
 }
 
-void TestDurable::forget_agent_by(const core::AuditEntry& audit, std::string_view, Callback<Result<void>> done) {
+void TestDurable::forget_agent_by(const store::AuditEntry& audit, std::string_view, Callback<Result<void>> done) {
     if (!fails) note(audit);
     done(outcome(fails));
 }
 
-void TestDurable::note(const core::AuditEntry& audit) {
+void TestDurable::note(const store::AuditEntry& audit) {
     audited.push_back(audit);
 }
 
-core::AuditPage TestDurable::audit(std::uint64_t after, std::size_t limit) const {
-    core::AuditPage page;
+store::AuditPage TestDurable::audit(std::uint64_t after, std::size_t limit) const {
+    store::AuditPage page;
     for (std::uint64_t i = after; i < audited.size() && page.lines.size() < limit; ++i)
         page.lines.push_back({i + 1, audited[i]});
     page.more = after + page.lines.size() < audited.size();
@@ -69,19 +69,20 @@ struct TestDoor::Loop {
 
 TestDoor::TestDoor(DoorSetting setting) : loop_(std::make_unique<Loop>()), now_(Instant{} + 1h) {
     durable_.fails = setting.tokens_fail;
-    core::Authority::Parts parts{.durable = durable_, .policy = {}};
+    authority::Authority::Parts parts{.durable = durable_, .policy = {}};
     parts.policy.ttl_min = 1ms;
     parts.wall_ms = wall_ms_at_start;
     parts.started_at = now_;
     parts.tokens_issued = setting.tokens_issued;
     parts.recovering_until = now_ + setting.recovering;
-    authority_ = std::make_unique<core::Authority>(std::move(parts));
-    store_ = std::make_unique<core::MemoryStore>(authority_->listener(), HashKey{1, 2});
+    authority_ = std::make_unique<authority::Authority>(std::move(parts));
+    store_ = std::make_unique<store::memory::MemoryStore>(authority_->listener(), HashKey{1, 2});
     authority_->use(*store_);
     tell_time();
     durable_.fails = false;
-    controller_ = std::make_unique<core::Controller>(core::Controller::Parts{*authority_, "life-of-the-test", 1});
-    directory_ = std::make_unique<core::Directory>(core::Directory::Parts{
+    controller_ = std::make_unique<keys::controller::Controller>(
+        keys::controller::Controller::Parts{*authority_, "life-of-the-test", 1});
+    directory_ = std::make_unique<discovery::directory::Directory>(discovery::directory::Directory::Parts{
         .authority = *authority_, .relay = 0xfeed, .wall_ms = wall_ms_at_start, .started_at = now_, .seed = 1});
     directory_->advance(now_);
     const HttpDoorServices behind{*authority_, *controller_, *directory_};
@@ -181,4 +182,4 @@ std::string lease_path(const std::string& id, const std::string& verb) {
     return "/v1/leases/" + percent_encode(id) + (verb.empty() ? "" : "/" + verb);
 }
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

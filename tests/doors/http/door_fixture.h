@@ -15,29 +15,29 @@
 #include "keys/controller/controller.h"
 #include "store/memory/memory_store.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 
 /// Says that everything is on disk, or, if told to, that the disk refuses.
-class TestDurable final : public core::Durable {
+class TestDurable final : public store::Durable {
  public:
     bool fails = false;
-    std::vector<core::AuditEntry> audited;
+    std::vector<store::AuditEntry> audited;
 
-    void reserve_tokens(core::Token ceiling, Callback<Result<void>> done) override;
-    void save_policy(const core::Policy& policy, Callback<Result<void>> done) override;
-    void save_agent(const core::SavedAgent& agent, Callback<Result<void>> done) override;
+    void reserve_tokens(lease::Token ceiling, Callback<Result<void>> done) override;
+    void save_policy(const lease::Policy& policy, Callback<Result<void>> done) override;
+    void save_agent(const store::SavedAgent& agent, Callback<Result<void>> done) override;
     void forget_agent(std::string_view id, Callback<Result<void>> done) override;
-    void save_policy_by(const core::AuditEntry& audit, const core::Policy&, Callback<Result<void>> done) override;
-    void forget_agent_by(const core::AuditEntry& audit, std::string_view, Callback<Result<void>> done) override;
-    void note(const core::AuditEntry& audit) override;
-    core::AuditPage audit(std::uint64_t after, std::size_t limit) const override;
+    void save_policy_by(const store::AuditEntry& audit, const lease::Policy&, Callback<Result<void>> done) override;
+    void forget_agent_by(const store::AuditEntry& audit, std::string_view, Callback<Result<void>> done) override;
+    void note(const store::AuditEntry& audit) override;
+    store::AuditPage audit(std::uint64_t after, std::size_t limit) const override;
 };
 
 struct DoorSetting {
     HttpDoorOptions options{.address = "127.0.0.1:0", .version = "test"};
     Duration recovering{};
     bool tokens_fail = false;
-    core::Token tokens_issued = 0;
+    lease::Token tokens_issued = 0;
 };
 
 /// An HTTP door with a real authority and a memory store behind it, on a loop and a thread of its own. Time stands
@@ -60,9 +60,9 @@ class TestDoor {
     /// Stops the door as the server does; returns when it is done.
     void stop();
 
-    core::Authority& authority() { return *authority_; }
-    core::Controller& controller() { return *controller_; }
-    core::Directory& directory() { return *directory_; }
+    authority::Authority& authority() { return *authority_; }
+    keys::controller::Controller& controller() { return *controller_; }
+    discovery::directory::Directory& directory() { return *directory_; }
     TestDurable& durable() { return durable_; }
     std::string metrics_text();
 
@@ -71,10 +71,10 @@ class TestDoor {
     std::unique_ptr<Loop> loop_;
     TestDurable durable_;
     Instant now_;
-    std::unique_ptr<core::Authority> authority_;
-    std::unique_ptr<core::MemoryStore> store_;
-    std::unique_ptr<core::Controller> controller_;
-    std::unique_ptr<core::Directory> directory_;
+    std::unique_ptr<authority::Authority> authority_;
+    std::unique_ptr<store::memory::MemoryStore> store_;
+    std::unique_ptr<keys::controller::Controller> controller_;
+    std::unique_ptr<discovery::directory::Directory> directory_;
     std::unique_ptr<HttpDoor> door_;
     int port_ = 0;
 
@@ -96,4 +96,4 @@ Answer ask_for(TestClient& client, const std::string& resource, const std::strin
 /// As it stands in a path.
 std::string lease_path(const std::string& id, const std::string& verb = {});
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

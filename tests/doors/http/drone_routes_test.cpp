@@ -2,7 +2,7 @@
 
 #include "doors/http/key_fixture.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 TEST(DroneRoutes, register_a_drone_by_its_heartbeat) {
@@ -178,4 +178,4 @@ TEST(DroneRoutes, show_in_the_metrics_how_many_there_are) {
 }
 
 }  // namespace
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -3,7 +3,7 @@
 #include "doors/http/door_fixture.h"
 #include "doors/http/event_stream.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 TestClient stream(TestDoor& door, const std::string& query = {}, const std::string& last_event_id = {}) {
@@ -198,13 +198,13 @@ TEST(EventStream, that_falls_behind_is_fed_from_the_kept_events_until_it_is_live
         EXPECT_FALSE(with_renewals.fall_behind()) << "renewals are not kept";
         EXPECT_TRUE(stream.fall_behind());
         for (const char* name : {"a", "b", "c"}) {
-            core::AcquireRequest request;
+            authority::AcquireRequest request;
             request.holder = "alice";
-            request.intents = {{name, core::Predicate::mutates}};
-            door.authority().acquire(std::move(request), [](const core::AcquireAnswer&) {});
+            request.intents = {{name, lease::Predicate::mutates}};
+            door.authority().acquire(std::move(request), [](const authority::AcquireAnswer&) {});
         }
         std::string last;
-        const auto name_of = [&](const core::Event& event) -> const std::string& {
+        const auto name_of = [&](const authority::Event& event) -> const std::string& {
             EXPECT_FALSE(stream.wants(event)) << "it would be told twice";
             return last = event.resource;
         };
@@ -228,10 +228,10 @@ TEST(EventStream, that_is_read_late_has_everything_in_order) {
     const auto name = [](int i) { return std::string(400, 'n') + std::to_string(i); };
     door.run([&] {
         for (int i = 0; i < 900; ++i) {  // nearly a mebibyte for each
-            core::AcquireRequest request;
+            authority::AcquireRequest request;
             request.holder = "alice";
-            request.intents = {{name(i), core::Predicate::mutates}};
-            door.authority().acquire(std::move(request), [](const core::AcquireAnswer&) {});
+            request.intents = {{name(i), lease::Predicate::mutates}};
+            door.authority().acquire(std::move(request), [](const authority::AcquireAnswer&) {});
         }
     });
     TestClient client = door.connect();
@@ -267,4 +267,4 @@ TEST(EventStream, pays_no_attention_to_what_is_sent_on_it) {
 }
 
 }  // namespace
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -5,7 +5,7 @@
 #include "base/random.h"
 #include "doors/http/door_fixture.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 constexpr int requests = 20'000;
@@ -130,4 +130,4 @@ TEST(HttpDoor, stands_whatever_it_is_sent) {
 }
 
 }  // namespace
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -2,7 +2,7 @@
 
 #include "doors/http/door_fixture.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 /// Every answer to bad input is 400 with a code, and the connection goes on.
@@ -262,4 +262,4 @@ TEST_F(Input, for_a_name_that_is_not_this_servers_is_refused) {
 }
 
 }  // namespace
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

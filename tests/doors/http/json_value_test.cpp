@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 std::string round_trip(std::string_view text) {
@@ -37,4 +37,4 @@ TEST(JsonValue, tells_whole_numbers_from_others) {
 }
 
 }  // namespace
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -4,7 +4,7 @@
 
 #include "doors/http/door_fixture.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 
 /// A drone as a client would play it, over HTTP.
 inline Answer heartbeat(TestClient& client, const std::string& drone, const std::string& more = {},
@@ -26,4 +26,4 @@ inline std::string report(const Answer& connected, const std::string& state, con
            "}]";
 }
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -2,7 +2,7 @@
 
 #include "doors/http/key_fixture.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 TEST(ConnectRoute, starts_a_backend_and_then_finds_it) {
@@ -338,4 +338,4 @@ TEST(KeyRoutes, that_are_generic_never_free_a_key_whose_backend_may_run) {  // K
 }
 
 }  // namespace
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -2,7 +2,7 @@
 
 #include "doors/http/door_fixture.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 TEST(LeaderRoutes, say_who_leads_with_which_token_and_for_how_long) {
@@ -223,4 +223,4 @@ TEST(QuorumRoute, of_a_server_that_is_alone_says_so) {
 }
 
 }  // namespace
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

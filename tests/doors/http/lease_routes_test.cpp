@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "doors/http/door_fixture.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 TEST(LeaseRoutes, grant_a_plain_lock_with_its_timeline) {
@@ -431,4 +431,4 @@ TEST(LeaseRoutes, keep_namespaces_apart) {
 }
 
 }  // namespace
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -9,7 +9,7 @@
 
 #include "doors/http/door_fixture.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 TEST(HttpLimits, keep_a_body_to_a_mebibyte) {
@@ -280,4 +280,4 @@ TEST(HttpLimits, of_the_system_delay_a_connection_but_break_nothing) {
 }
 
 }  // namespace
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

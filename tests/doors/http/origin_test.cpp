@@ -5,7 +5,7 @@
 #include "doors/http/door_fixture.h"
 #include "doors/http/routes.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 const std::vector<std::string> allowed_names{"leases.example", "box"};
@@ -163,4 +163,4 @@ TEST(Origin, that_is_told_twice_or_not_at_all_is_a_bad_request) {
 }
 
 }  // namespace
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -2,7 +2,7 @@
 
 #include "doors/http/door_fixture.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 /// Quotas, and the progress that idle detection goes by (R6).
@@ -121,11 +121,11 @@ TEST_F(QuotaRoutes, take_the_progress_of_each_lease_or_of_all) {
 
 TEST_F(QuotaRoutes, say_that_a_heartbeat_left_some_leases_alone) {
     door.run([&] {
-        for (std::size_t i = 0; i <= core::limits::leases_per_heartbeat; ++i) {
-            core::AcquireRequest request;
+        for (std::size_t i = 0; i <= lease::limits::leases_per_heartbeat; ++i) {
+            authority::AcquireRequest request;
             request.holder = "alice";
-            request.intents = {{"r" + std::to_string(i), core::Predicate::mutates}};
-            door.authority().acquire(std::move(request), [](const core::AcquireAnswer&) {});
+            request.intents = {{"r" + std::to_string(i), lease::Predicate::mutates}};
+            door.authority().acquire(std::move(request), [](const authority::AcquireAnswer&) {});
         }
     });
     const Answer answer = client.ask("POST", "/v1/heartbeat", R"({"holder":"alice"})");
@@ -134,15 +134,15 @@ TEST_F(QuotaRoutes, say_that_a_heartbeat_left_some_leases_alone) {
 }
 
 TEST_F(QuotaRoutes, end_a_heartbeat_of_long_names_before_its_answer_stalls_the_server) {
-    constexpr std::size_t fitting = core::limits::name_bytes_per_heartbeat / core::limits::resource_bytes;
+    constexpr std::size_t fitting = lease::limits::name_bytes_per_heartbeat / lease::limits::resource_bytes;
     door.run([&] {
         for (std::size_t i = 0; i < 2 * fitting; ++i) {
-            core::AcquireRequest request;
+            authority::AcquireRequest request;
             request.holder = "alice";
             std::string name = "r" + std::to_string(i);
-            name.resize(core::limits::resource_bytes, 'x');
-            request.intents = {{std::move(name), core::Predicate::mutates}};
-            door.authority().acquire(std::move(request), [](const core::AcquireAnswer&) {});
+            name.resize(lease::limits::resource_bytes, 'x');
+            request.intents = {{std::move(name), lease::Predicate::mutates}};
+            door.authority().acquire(std::move(request), [](const authority::AcquireAnswer&) {});
         }
     });
     const Answer answer = client.ask("POST", "/v1/heartbeat", R"({"holder":"alice"})");
@@ -151,4 +151,4 @@ TEST_F(QuotaRoutes, end_a_heartbeat_of_long_names_before_its_answer_stalls_the_s
 }
 
 }  // namespace
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -2,7 +2,7 @@
 
 #include "doors/http/door_fixture.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 TEST(ResourceRoutes, give_one_thing_one_name) {
@@ -70,4 +70,4 @@ TEST(ResourceRoutes, tell_the_place_in_the_queue) {
 }
 
 }  // namespace
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

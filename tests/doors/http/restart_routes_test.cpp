@@ -2,7 +2,7 @@
 
 #include "doors/http/door_fixture.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 /// An agent that restarts, as it is seen through the door (R5).
@@ -103,4 +103,4 @@ TEST_F(RestartRoutes, keep_nothing_past_the_grace) {
 }
 
 }  // namespace
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -11,7 +11,7 @@
 #include "base/code.h"
 #include "doors/http/door_fixture.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 std::string source_file(const std::string& name) {
@@ -67,12 +67,12 @@ TEST(Routes, are_all_described_in_the_docs) {
 TEST(Routes, answer_with_the_status_that_the_docs_list_for_each_code) {
     const std::string docs = source_file("docs/http-api.md");
     const std::string table = docs.substr(docs.find("## Codes"));
-    for (std::size_t i = 0; i < core::code_count; ++i) {
-        const auto code = static_cast<core::Code>(i);
+    for (std::size_t i = 0; i < code_count; ++i) {
+        const auto code = static_cast<Code>(i);
         std::istringstream lines(table);
         bool listed = false;
         for (std::string line; std::getline(lines, line);) {
-            const std::string name = "`" + std::string(core::name_of(code)) + "`";
+            const std::string name = "`" + std::string(name_of(code)) + "`";
             const std::size_t at = line.substr(0, line.find('|', 1)).find(name);
             if (at == std::string::npos) continue;
             // A line may list several codes, and then as many statuses, or one for all.
@@ -88,7 +88,7 @@ TEST(Routes, answer_with_the_status_that_the_docs_list_for_each_code) {
             EXPECT_EQ(numbers.size() == 1 ? numbers[0] : numbers.at(before), status_of(code)) << name;
             listed = true;
         }
-        EXPECT_TRUE(listed) << core::name_of(code) << " is not in docs/http-api.md";
+        EXPECT_TRUE(listed) << name_of(code) << " is not in docs/http-api.md";
     }
 }
 
@@ -128,4 +128,4 @@ TEST(Routes, find_the_verb_behind_a_name_with_slashes) {
 }
 
 }  // namespace
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -2,7 +2,7 @@
 
 #include "doors/http/door_fixture.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 TEST(ServerRoutes, tell_how_the_server_is) {
@@ -119,11 +119,11 @@ TEST(ServerRoutes, say_that_tokens_ran_out) {
 TEST(ServerRoutes, say_that_a_resource_has_too_many_leases) {
     TestDoor door;
     door.run([&] {
-        for (std::size_t i = 0; i < core::limits::leases_per_record; ++i) {
-            core::AcquireRequest request;
+        for (std::size_t i = 0; i < lease::limits::leases_per_record; ++i) {
+            authority::AcquireRequest request;
             request.holder = "h" + std::to_string(i);
-            request.intents = {{"r", core::Predicate::consumes}};
-            door.authority().acquire(std::move(request), [](const core::AcquireAnswer&) {});
+            request.intents = {{"r", lease::Predicate::consumes}};
+            door.authority().acquire(std::move(request), [](const authority::AcquireAnswer&) {});
         }
     });
     TestClient client = door.connect();
@@ -138,12 +138,12 @@ TEST(ServerRoutes, say_that_too_many_wait) {
     TestClient client = door.connect();
     take(client, "r", "bob");
     door.run([&] {
-        for (std::size_t i = 0; i < core::limits::waiters_per_record; ++i) {
-            core::AcquireRequest request;
+        for (std::size_t i = 0; i < lease::limits::waiters_per_record; ++i) {
+            authority::AcquireRequest request;
             request.holder = "h" + std::to_string(i);
-            request.intents = {{"r", core::Predicate::mutates}};
+            request.intents = {{"r", lease::Predicate::mutates}};
             request.wait = 60s;
-            door.authority().acquire(std::move(request), [](const core::AcquireAnswer&) {});
+            door.authority().acquire(std::move(request), [](const authority::AcquireAnswer&) {});
         }
     });
     const Answer refused = client.ask("POST", "/v1/leases", R"({"holder":"a","resource":"r","wait_ms":1000})");
@@ -240,4 +240,4 @@ TEST(ServerRoutes, take_a_whole_url_as_the_target) {
 }
 
 }  // namespace
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

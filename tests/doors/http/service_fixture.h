@@ -7,7 +7,7 @@
 #include "discovery/identity/identity.h"
 #include "doors/http/door_fixture.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 
 /// A publisher that signs over HTTP, as docs/discovery.md says.
 class HttpPublisher {
@@ -15,7 +15,7 @@ class HttpPublisher {
     explicit HttpPublisher(TestClient client) : client_(std::move(client)) {}
 
     const std::string& id() const { return identity_.id(); }
-    const Identity& identity() const { return identity_; }
+    const discovery::identity::Identity& identity() const { return identity_; }
 
     /// The fields of an update but for what it is signed for, which is asked of the relay.
     std::string body(const std::string& fields) {
@@ -26,7 +26,8 @@ class HttpPublisher {
                std::to_string(relay.number("/time_ms")) + R"(,"nonce":")" + nonce + "\"}";
     }
     std::string signature(const std::string& body) const {
-        return to_base64url(identity_.public_key()) + "." + to_base64url(identity_.sign(update_purpose, body));
+        return to_base64url(identity_.public_key()) + "." +
+               to_base64url(identity_.sign(discovery::identity::update_purpose, body));
     }
     Answer post(const std::string& body, const std::string& signature) {
         client_.send(request_text("POST", "/v1/services", body, "Holdfast-Signature: " + signature + "\r\n"));
@@ -48,8 +49,8 @@ class HttpPublisher {
 
  private:
     TestClient client_;
-    Identity identity_ = Identity::generate();
+    discovery::identity::Identity identity_ = discovery::identity::Identity::generate();
     int nonce_ = 0;
 };
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "doors/http/service_fixture.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 TEST(ServiceRoutes, register_renew_and_unregister_what_was_signed) {
@@ -197,7 +197,7 @@ TEST(ApprovalRoutes, show_who_waits_and_let_an_admin_approve_or_deny) {
     EXPECT_EQ(client.ask("PUT", "/v1/approvals/anna").code(), "invalid_identity");
     std::vector<std::string> done;
     door.run([&] {
-        for (const core::AuditEntry& entry : door.durable().audited)
+        for (const store::AuditEntry& entry : door.durable().audited)
             done.push_back(entry.what);
     });
     EXPECT_EQ(done, (std::vector<std::string>{"change policy: approval=manual", "approve " + anna.id(),
@@ -242,7 +242,7 @@ TEST(ServiceRuleRoutes, deny_reserve_list_and_lift_and_are_audited) {  // D5
     EXPECT_EQ(client.ask("PUT", "/v1/service-rules/a%2Fb", R"({"rule":"denied"})").code(), "invalid_name");
     std::vector<std::string> done;
     door.run([&] {
-        for (const core::AuditEntry& entry : door.durable().audited)
+        for (const store::AuditEntry& entry : door.durable().audited)
             done.push_back(entry.what);
     });
     EXPECT_EQ(done,
@@ -290,4 +290,4 @@ TEST(ServiceRoutes, are_counted) {
 }
 
 }  // namespace
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

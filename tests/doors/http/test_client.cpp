@@ -13,7 +13,7 @@
 
 #include "base/text.h"
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 namespace {
 
 constexpr int patience_s = 30;
@@ -205,4 +205,4 @@ StreamEvent read_real_event(TestClient& client) {
     }
 }
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace holdfast::http {
+namespace holdfast::doors::http {
 
 /// An answer as it came over the wire.
 struct Answer {
@@ -69,4 +69,4 @@ StreamEvent read_event(TestClient& client);
 /// The next one that is more than a comment or an id.
 StreamEvent read_real_event(TestClient& client);
 
-}  // namespace holdfast::http
+}  // namespace holdfast::doors::http

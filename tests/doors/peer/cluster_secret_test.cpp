@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-namespace holdfast::peer {
+namespace holdfast::doors::peer {
 namespace {
 
 class ClusterSecret : public testing::Test {
@@ -65,4 +65,4 @@ TEST_F(ClusterSecret, must_be_there_and_neither_short_nor_endless) {
 }
 
 }  // namespace
-}  // namespace holdfast::peer
+}  // namespace holdfast::doors::peer

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::peer {
+namespace holdfast::doors::peer {
 namespace {
 
 std::string hex(std::string_view bytes) {
@@ -17,7 +17,7 @@ std::string hex(std::string_view bytes) {
 /// The body of the only frame in these bytes.
 std::string body_of(const std::string& bytes) {
     std::string_view rest = bytes;
-    const auto body = take_frame(rest, 1 << 20);
+    const auto body = codec::take_frame(rest, 1 << 20);
     EXPECT_TRUE(body && *body && rest.empty());
     return std::string(**body);
 }
@@ -69,4 +69,4 @@ TEST(SealedFrames, do_not_open_repeated_out_of_order_changed_or_under_another_ke
 }
 
 }  // namespace
-}  // namespace holdfast::peer
+}  // namespace holdfast::doors::peer

@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::peer {
+namespace holdfast::doors::peer {
 namespace {
 
 using State = Handshake::State;
 
-Terms terms_of(core::NodeIndex node) {
+Terms terms_of(store::quorum::NodeIndex node) {
     return Terms{"the secret of all members", node, 10U + node, {"a", "b", "c"}, 5min, 0.01};
 }
 
@@ -32,7 +32,7 @@ struct Two {
         std::string answer;
         std::string_view rest = bytes;
         while (to.state() == State::under_way) {
-            const auto frame = take_frame(rest, handshake_frame_bytes);
+            const auto frame = codec::take_frame(rest, handshake_frame_bytes);
             EXPECT_TRUE(frame);
             if (!frame || !*frame) break;
             std::string body(**frame);
@@ -222,4 +222,4 @@ TEST(Refusals, have_stable_codes) {
 }
 
 }  // namespace
-}  // namespace holdfast::peer
+}  // namespace holdfast::doors::peer

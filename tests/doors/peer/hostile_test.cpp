@@ -4,7 +4,7 @@
 #include "doors/peer/frames.h"
 #include "doors/peer/peer_fixture.h"
 
-namespace holdfast {
+namespace holdfast::doors::peer {
 namespace {
 
 using Way = TestWire::Way;
@@ -128,7 +128,7 @@ TEST_F(PeerTest, a_frame_that_is_sent_once_more_by_somebody_is_not_heard_twice) 
 TEST_F(PeerTest, what_cannot_be_is_lost_and_the_connection_stays) {
     start();
     b->say_number(2, 1);
-    b->door().send(2, core::LogMessage(core::LogFetch{peer::ballot_limit}));
+    b->door().send(2, consensus::LogMessage(consensus::LogFetch{codec::peer::ballot_limit}));
     b->say_number(2, 2);
     ASSERT_TRUE(until([&] { return c->numbers_from(1).size() == 2; }));
     EXPECT_EQ(c->status(1).messages_rejected, 1U);
@@ -156,7 +156,7 @@ TEST_F(PeerTest, garbage_is_shown_the_door) {
         stranger.send(bytes);
         // What is not complete yet is waited for; no more of it comes.
         std::string_view rest = bytes;
-        const auto frame = take_frame(rest, 1024);
+        const auto frame = codec::take_frame(rest, 1024);
         if (frame && !*frame) continue;
         ASSERT_TRUE(until([&] { return stranger.closed(); }));
         EXPECT_LE(stranger.received().size(), 64U);
@@ -193,4 +193,4 @@ TEST_F(PeerTest, strangers_are_few_and_do_not_keep_members_out) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::doors::peer

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::peer {
+namespace holdfast::doors::peer {
 namespace {
 
 std::string complaint(std::string_view peers, std::string_view node = "a") {
@@ -63,4 +63,4 @@ TEST(Members, must_name_this_node) {
 }
 
 }  // namespace
-}  // namespace holdfast::peer
+}  // namespace holdfast::doors::peer

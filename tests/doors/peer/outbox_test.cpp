@@ -2,25 +2,25 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::peer {
+namespace holdfast::doors::peer {
 namespace {
 
-core::LogMessage submit(std::uint64_t number, std::size_t bytes = 100) {
-    return core::LogSubmit{number, std::string(bytes, 'v')};
+consensus::LogMessage submit(std::uint64_t number, std::size_t bytes = 100) {
+    return consensus::LogSubmit{number, std::string(bytes, 'v')};
 }
 
 /// The numbers of the messages in a frame.
 std::vector<std::uint64_t> numbers(const std::string& bytes) {
-    Decoder decoder;
+    codec::peer::Decoder decoder;
     const auto frame = decoder.decode(bytes);
     std::vector<std::uint64_t> numbers;
-    for (const Message& message : frame->messages)
-        numbers.push_back(std::get<core::LogSubmit>(std::get<core::LogMessage>(message)).number);
+    for (const codec::peer::Message& message : frame->messages)
+        numbers.push_back(std::get<consensus::LogSubmit>(std::get<consensus::LogMessage>(message)).number);
     return numbers;
 }
 
 TEST(Outbox, gives_all_that_fits_in_order) {
-    Encoder encoder;
+    codec::peer::Encoder encoder;
     Outbox outbox(10'000);
     for (std::uint64_t number = 1; number <= 5; ++number)
         EXPECT_EQ(outbox.add(encoder, submit(number)), 0U);
@@ -36,7 +36,7 @@ TEST(Outbox, gives_all_that_fits_in_order) {
 }
 
 TEST(Outbox, gives_one_that_is_larger_than_what_fits_by_itself) {
-    Encoder encoder;
+    codec::peer::Encoder encoder;
     Outbox outbox(10'000);
     outbox.add(encoder, submit(1, 1000));
     outbox.add(encoder, submit(2));
@@ -46,7 +46,7 @@ TEST(Outbox, gives_one_that_is_larger_than_what_fits_by_itself) {
 }
 
 TEST(Outbox, drops_the_oldest_when_it_is_full) {
-    Encoder encoder;
+    codec::peer::Encoder encoder;
     Outbox outbox(1000);
     std::size_t lost = 0;
     for (std::uint64_t number = 1; number <= 1000; ++number) {
@@ -62,12 +62,12 @@ TEST(Outbox, drops_the_oldest_when_it_is_full) {
 }
 
 TEST(Outbox, loses_what_has_no_room_in_any_frame_and_keeps_the_rest) {
-    Encoder encoder;
+    codec::peer::Encoder encoder;
     Outbox outbox(10'000);
     outbox.add(encoder, submit(1));
-    EXPECT_EQ(outbox.add(encoder, submit(2, max_frame_bytes)), 1U);
+    EXPECT_EQ(outbox.add(encoder, submit(2, codec::peer::max_frame_bytes)), 1U);
     EXPECT_EQ(outbox.messages(), 1U);
 }
 
 }  // namespace
-}  // namespace holdfast::peer
+}  // namespace holdfast::doors::peer

@@ -6,10 +6,10 @@
 #include "codec/peer/random_messages.h"
 #include "doors/peer/peer_fixture.h"
 
-namespace holdfast {
+namespace holdfast::doors::peer {
 namespace {
 
-using Lives = std::vector<std::optional<core::BootNumber>>;
+using Lives = std::vector<std::optional<store::quorum::BootNumber>>;
 using Way = TestWire::Way;
 
 /// Without pings, which are writes of their own.
@@ -37,27 +37,27 @@ TEST_F(PeerTest, three_doors_find_each_other_and_know_each_others_lives) {
 
 TEST_F(PeerTest, a_message_of_every_kind_arrives_with_equal_content_in_each_direction) {
     start();
-    peer::RandomMessages random(11);
-    std::map<std::pair<int, int>, std::vector<peer::Message>> said;
+    codec::peer::RandomMessages random(11);
+    std::map<std::pair<int, int>, std::vector<codec::peer::Message>> said;
     const std::vector<TestNode*> nodes{a.get(), b.get(), c.get()};
     for (int round = 0; round < 20; ++round)
-        for (core::NodeIndex from = 0; from < 3; ++from)
-            for (core::NodeIndex to = 0; to < 3; ++to)
-                for (std::size_t kind = 0; kind < peer::message_kinds; ++kind) {
+        for (store::quorum::NodeIndex from = 0; from < 3; ++from)
+            for (store::quorum::NodeIndex to = 0; to < 3; ++to)
+                for (std::size_t kind = 0; kind < codec::peer::message_kinds; ++kind) {
                     if (from == to) continue;
                     auto message = random.of_kind(kind);
-                    if (const auto* log = std::get_if<core::LogMessage>(&message))
+                    if (const auto* log = std::get_if<consensus::LogMessage>(&message))
                         nodes[from]->door().send(to, *log);
                     else
-                        nodes[from]->say(to, std::get<core::QuorumMessage>(message));
+                        nodes[from]->say(to, std::get<store::quorum::QuorumMessage>(message));
                     said[{from, to}].push_back(std::move(message));
                 }
     for (const auto& [between, messages] : said) {
         const auto [from, to] = between;
-        auto& heard = nodes[static_cast<std::size_t>(to)]->heard[static_cast<core::NodeIndex>(from)];
+        auto& heard = nodes[static_cast<std::size_t>(to)]->heard[static_cast<store::quorum::NodeIndex>(from)];
         ASSERT_TRUE(until([&] { return heard.size() == messages.size(); })) << from << " to " << to;
         for (std::size_t i = 0; i < messages.size(); ++i)
-            ASSERT_TRUE(peer::same(heard[i], messages[i])) << i;
+            ASSERT_TRUE(codec::peer::same(heard[i], messages[i])) << i;
     }
     EXPECT_EQ(a->status(1).messages_received, b->status(0).messages_sent);
     EXPECT_EQ(a->status(1).messages_dropped + a->status(1).messages_rejected, 0U);
@@ -69,7 +69,7 @@ TEST_F(PeerTest, what_is_said_in_one_turn_goes_out_in_one_write) {
     const auto writes = a->status(1).writes;
     const auto messages = a->status(1).messages_sent;
     std::size_t batches = 0;
-    b->on_heard = [&](peer::Life, const auto&) { ++batches; };
+    b->on_heard = [&](Life, const auto&) { ++batches; };
     for (std::uint64_t number = 0; number < 100; ++number)
         a->say_number(1, number);
     EXPECT_EQ(a->status(1).writes, writes) << "nothing is sent before the turn is over";
@@ -83,7 +83,7 @@ TEST_F(PeerTest, large_messages_arrive_whole_and_in_order) {
     start();
     for (std::uint64_t number = 1; number <= 60; ++number)
         a->say_number(2, number, 200'000);
-    a->door().send(2, core::LogMessage(core::LogInstall{{1, 0}, {1, std::string(8'000'000, 's')}}));
+    a->door().send(2, consensus::LogMessage(consensus::LogInstall{{1, 0}, {1, std::string(8'000'000, 's')}}));
     a->say_number(2, 61);
     ASSERT_TRUE(until([&] { return c->heard[0].size() == 62; }));
     EXPECT_EQ(c->numbers_from(0).back(), 61U);
@@ -92,7 +92,7 @@ TEST_F(PeerTest, large_messages_arrive_whole_and_in_order) {
 
 TEST_F(PeerTest, a_message_to_a_former_life_is_lost) {
     start();
-    a->door().send(core::Envelope{0, 1, 1, 99, core::Prepare{"r", {1, 1, 0}}});
+    a->door().send(store::quorum::Envelope{0, 1, 1, 99, store::quorum::Prepare{"r", {1, 1, 0}}});
     EXPECT_EQ(a->status(1).messages_dropped, 1U);
     settle(*a, 0, *b, 1);
     EXPECT_EQ(b->heard[0].size(), 1U);
@@ -221,14 +221,14 @@ TEST_F(PeerTest, a_peer_says_for_how_long_it_takes_part_in_nothing) {
 }
 
 /// One that says this of its directory, and refuses everybody for this reason, if any.
-struct TestFounders final : peer::Founders {
-    peer::Directories own() const override { return said; }
-    std::optional<peer::Refusal> refuses(peer::Life, const peer::Directories&) const override { return refusal; }
-    void met(peer::Life, const peer::Directories&) override {}
+struct TestFounders final : Founders {
+    Directories own() const override { return said; }
+    std::optional<Refusal> refuses(Life, const Directories&) const override { return refusal; }
+    void met(Life, const Directories&) override {}
     void found_old() override { is_old = true; }
 
-    peer::Directories said{1, {}, 1, {}};
-    std::optional<peer::Refusal> refusal;
+    Directories said{1, {}, 1, {}};
+    std::optional<Refusal> refusal;
     bool is_old = false;
 };
 
@@ -246,7 +246,7 @@ TEST_F(PeerTest, a_peer_tells_the_lives_that_it_writes_down_while_it_is_connecte
 
 TEST_F(PeerTest, a_node_that_is_refused_as_an_earlier_copy_hears_that_it_is_one) {
     TestFounders of_b, of_c;
-    of_c.refusal = peer::Refusal::old_boot;
+    of_c.refusal = Refusal::old_boot;
     start_c({.founders = &of_c});
     start_b({.founders = &of_b});
     ASSERT_TRUE(until([&] { return b->found_old > 0; }));
@@ -256,7 +256,7 @@ TEST_F(PeerTest, a_node_that_is_refused_as_an_earlier_copy_hears_that_it_is_one)
 
 TEST_F(PeerTest, a_node_that_finds_itself_to_be_an_earlier_copy_hears_that_it_is_one) {
     TestFounders of_b, of_c;
-    of_b.refusal = peer::Refusal::old_directory;
+    of_b.refusal = Refusal::old_directory;
     start_c({.founders = &of_c});
     start_b({.founders = &of_b});
     ASSERT_TRUE(until([&] { return b->found_old > 0 && c->status(1).last_refusal == "old_directory"; }));
@@ -329,7 +329,7 @@ TEST_F(PeerTest, a_door_may_go_at_any_moment) {
         for (int i = 0; i < steps; ++i)
             loop.run_one_for(1ms);
         loop.restart();
-        start_b({.boot = static_cast<core::BootNumber>(2 + steps)});
+        start_b({.boot = static_cast<store::quorum::BootNumber>(2 + steps)});
     }
     ASSERT_TRUE(until([&] { return all_connected(); }));
     EXPECT_EQ(a->status(1).boot, 61U);
@@ -369,14 +369,14 @@ TEST(PeerDoor, nodes_on_threads_of_their_own_talk_to_each_other) {
     };
     std::vector<Running> nodes(3);
     TestNode::Addresses addresses;
-    for (core::NodeIndex index = 3; index-- > 0;) {
+    for (store::quorum::NodeIndex index = 3; index-- > 0;) {
         Running& running = nodes[index];
         running.node = std::make_unique<TestNode>(running.loop, index, addresses);
         addresses[index] = running.node->address();
         // A node that hears a number says the next one, until a thousand.
-        running.node->on_heard = [&running](peer::Life from, const std::vector<peer::Message>& messages) {
-            for (const peer::Message& message : messages) {
-                const auto number = std::get<core::LogSubmit>(std::get<core::LogMessage>(message)).number;
+        running.node->on_heard = [&running](Life from, const std::vector<codec::peer::Message>& messages) {
+            for (const codec::peer::Message& message : messages) {
+                const auto number = std::get<consensus::LogSubmit>(std::get<consensus::LogMessage>(message)).number;
                 if (number < 1000) running.node->say_number(from.node, number + 1);
                 ++running.heard;
             }
@@ -389,10 +389,11 @@ TEST(PeerDoor, nodes_on_threads_of_their_own_talk_to_each_other) {
                 return std::count_if(peers.begin(), peers.end(),
                                      [](const auto& peer) { return peer.boot.has_value(); }) == 2;
             });
-            const core::NodeIndex self = static_cast<core::NodeIndex>(running.node->status(0).self   ? 0
-                                                                      : running.node->status(1).self ? 1
-                                                                                                     : 2);
-            for (core::NodeIndex to = 0; to < 3; ++to)
+            const store::quorum::NodeIndex self =
+                static_cast<store::quorum::NodeIndex>(running.node->status(0).self   ? 0
+                                                      : running.node->status(1).self ? 1
+                                                                                     : 2);
+            for (store::quorum::NodeIndex to = 0; to < 3; ++to)
                 if (to != self) running.node->say_number(to, 1);
             run_until(running.loop, [&] { return running.heard >= 2000; });
             bool stopped = false;
@@ -406,4 +407,4 @@ TEST(PeerDoor, nodes_on_threads_of_their_own_talk_to_each_other) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::doors::peer

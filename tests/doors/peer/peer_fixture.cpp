@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 
-namespace holdfast {
+namespace holdfast::doors::peer {
 
 bool run_until(boost::asio::io_context& loop, const std::function<bool()>& holds) {
     const auto deadline = std::chrono::steady_clock::now() + 60s;
@@ -14,13 +14,13 @@ bool run_until(boost::asio::io_context& loop, const std::function<bool()>& holds
     return true;
 }
 
-TestNode::TestNode(boost::asio::io_context& loop, core::NodeIndex node, const Addresses& others,
+TestNode::TestNode(boost::asio::io_context& loop, store::quorum::NodeIndex node, const Addresses& others,
                    TestNodeOptions options)
     : node_(node), boot_(options.boot) {
-    peer::Members members;
+    Members members;
     members.self = node;
     for (std::size_t index = 0; index < options.ids.size(); ++index) {
-        const auto found = others.find(static_cast<core::NodeIndex>(index));
+        const auto found = others.find(static_cast<store::quorum::NodeIndex>(index));
         members.all.push_back({options.ids[index], found == others.end() ? "127.0.0.1:1" : found->second});
     }
     door_ = std::make_unique<PeerDoor>(PeerDoor::Parts{
@@ -34,15 +34,17 @@ TestNode::TestNode(boost::asio::io_context& loop, core::NodeIndex node, const Ad
         .seed = node,
         .clock = store_clock_now,
         .log = [this](std::string_view line) { lines.emplace_back(line); },
-        .on_peer = [this](core::NodeIndex peer, std::optional<core::BootNumber> boot) { lives[peer].push_back(boot); },
+        .on_peer = [this](store::quorum::NodeIndex peer,
+                          std::optional<store::quorum::BootNumber> boot) { lives[peer].push_back(boot); },
         .on_messages =
-            [this](peer::Life from, std::vector<peer::Message> messages) {
+            [this](Life from, std::vector<codec::peer::Message> messages) {
                 if (on_heard) on_heard(from, messages);
-                for (peer::Message& message : messages)
+                for (codec::peer::Message& message : messages)
                     heard[from.node].push_back(std::move(message));
             },
         .silent_for = [silence = options.silent_for] { return silence; },
-        .on_lives = [this](core::NodeIndex peer, const std::vector<core::LifeMark>& said) { told[peer] = said; },
+        .on_lives = [this](store::quorum::NodeIndex peer,
+                           const std::vector<store::quorum::LifeMark>& said) { told[peer] = said; },
         .on_found_old = [this] { ++found_old; },
         .limits = options.limits,
         .protocol = options.protocol,
@@ -58,40 +60,41 @@ bool TestNode::logged(std::string_view text) const {
     return false;
 }
 
-void TestNode::say(core::NodeIndex to, core::QuorumMessage message) {
-    door_->send(core::Envelope{node_, to, boot_, status(to).boot.value_or(0), std::move(message)});
+void TestNode::say(store::quorum::NodeIndex to, store::quorum::QuorumMessage message) {
+    door_->send(store::quorum::Envelope{node_, to, boot_, status(to).boot.value_or(0), std::move(message)});
 }
 
-void TestNode::say_number(core::NodeIndex to, std::uint64_t number, std::size_t bytes) {
-    door_->send(to, core::LogMessage(core::LogSubmit{number, std::string(bytes, 'x')}));
+void TestNode::say_number(store::quorum::NodeIndex to, std::uint64_t number, std::size_t bytes) {
+    door_->send(to, consensus::LogMessage(consensus::LogSubmit{number, std::string(bytes, 'x')}));
 }
 
-std::vector<std::uint64_t> TestNode::numbers_from(core::NodeIndex peer) const {
+std::vector<std::uint64_t> TestNode::numbers_from(store::quorum::NodeIndex peer) const {
     std::vector<std::uint64_t> numbers;
     const auto found = heard.find(peer);
     if (found == heard.end()) return numbers;
-    for (const peer::Message& message : found->second)
-        if (const auto* log = std::get_if<core::LogMessage>(&message))
-            if (const auto* submit = std::get_if<core::LogSubmit>(log)) numbers.push_back(submit->number);
+    for (const codec::peer::Message& message : found->second)
+        if (const auto* log = std::get_if<consensus::LogMessage>(&message))
+            if (const auto* submit = std::get_if<consensus::LogSubmit>(log)) numbers.push_back(submit->number);
     return numbers;
 }
 
 void PeerTest::start_c(const TestNodeOptions& options) {
     c.reset();
-    c = std::make_unique<TestNode>(loop, core::NodeIndex{2}, TestNode::Addresses{}, options);
+    c = std::make_unique<TestNode>(loop, store::quorum::NodeIndex{2}, TestNode::Addresses{}, options);
     a_to_c.lead_to(c->address());
     b_to_c.lead_to(c->address());
 }
 
 void PeerTest::start_b(const TestNodeOptions& options) {
     b.reset();
-    b = std::make_unique<TestNode>(loop, core::NodeIndex{1}, TestNode::Addresses{{2, b_to_c.address()}}, options);
+    b = std::make_unique<TestNode>(loop, store::quorum::NodeIndex{1}, TestNode::Addresses{{2, b_to_c.address()}},
+                                   options);
     a_to_b.lead_to(b->address());
 }
 
 void PeerTest::start_a(const TestNodeOptions& options) {
     a.reset();
-    a = std::make_unique<TestNode>(loop, core::NodeIndex{0},
+    a = std::make_unique<TestNode>(loop, store::quorum::NodeIndex{0},
                                    TestNode::Addresses{{1, a_to_b.address()}, {2, a_to_c.address()}}, options);
 }
 
@@ -107,9 +110,11 @@ bool PeerTest::all_connected() const {
            c->connected(1);
 }
 
-void PeerTest::settle(TestNode& one, core::NodeIndex one_index, TestNode& other, core::NodeIndex other_index) {
+void PeerTest::settle(TestNode& one, store::quorum::NodeIndex one_index, TestNode& other,
+                      store::quorum::NodeIndex other_index) {
     static std::uint64_t number = 1'000'000;
-    const auto says = [&](TestNode& from, core::NodeIndex from_index, TestNode& to, core::NodeIndex to_index) {
+    const auto says = [&](TestNode& from, store::quorum::NodeIndex from_index, TestNode& to,
+                          store::quorum::NodeIndex to_index) {
         from.say_number(to_index, ++number);
         ASSERT_TRUE(until([&] {
             const auto heard = to.numbers_from(from_index);
@@ -120,4 +125,4 @@ void PeerTest::settle(TestNode& one, core::NodeIndex one_index, TestNode& other,
     says(other, other_index, one, one_index);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::peer

@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "doors/peer/peer_door.h"
 
-namespace holdfast {
+namespace holdfast::doors::peer {
 
 /// Runs the loop until it holds; false if it does not within a minute.
 bool run_until(boost::asio::io_context& loop, const std::function<bool()>& holds);
@@ -20,12 +20,12 @@ bool run_until(boost::asio::io_context& loop, const std::function<bool()>& holds
 struct TestNodeOptions {
     std::string secret = "the secret of the test's members";
     std::vector<std::string> ids = {"a", "b", "c"};
-    core::BootNumber boot = 1;
+    store::quorum::BootNumber boot = 1;
     Duration longest_ttl = 5min;
     double rho = 0.01;
-    std::uint32_t protocol = peer::protocol_version;
+    std::uint32_t protocol = protocol_version;
     Duration silent_for{};
-    peer::Founders* founders = nullptr;
+    Founders* founders = nullptr;
     PeerDoorLimits limits{};
 };
 
@@ -33,31 +33,31 @@ struct TestNodeOptions {
 /// each where those after it are.
 class TestNode {
  public:
-    using Addresses = std::map<core::NodeIndex, std::string>;
-    TestNode(boost::asio::io_context& loop, core::NodeIndex node, const Addresses& others,
+    using Addresses = std::map<store::quorum::NodeIndex, std::string>;
+    TestNode(boost::asio::io_context& loop, store::quorum::NodeIndex node, const Addresses& others,
              TestNodeOptions options = {});
 
     PeerDoor& door() { return *door_; }
     const std::string& address() const { return address_; }  ///< where it listens
-    PeerStatus status(core::NodeIndex peer) const { return door_->status().peers.at(peer); }
-    bool connected(core::NodeIndex peer) const { return status(peer).boot.has_value(); }
+    PeerStatus status(store::quorum::NodeIndex peer) const { return door_->status().peers.at(peer); }
+    bool connected(store::quorum::NodeIndex peer) const { return status(peer).boot.has_value(); }
     bool logged(std::string_view text) const;
-    void say(core::NodeIndex to, core::QuorumMessage message);
+    void say(store::quorum::NodeIndex to, store::quorum::QuorumMessage message);
     /// A message to tell apart from others by its number.
-    void say_number(core::NodeIndex to, std::uint64_t number, std::size_t bytes = 0);
-    std::vector<std::uint64_t> numbers_from(core::NodeIndex peer) const;
+    void say_number(store::quorum::NodeIndex to, std::uint64_t number, std::size_t bytes = 0);
+    std::vector<std::uint64_t> numbers_from(store::quorum::NodeIndex peer) const;
 
-    std::map<core::NodeIndex, std::vector<peer::Message>> heard;
-    std::map<core::NodeIndex, std::vector<std::optional<core::BootNumber>>> lives;
-    std::map<core::NodeIndex, std::vector<core::LifeMark>> told;  ///< of lives, by who told it last
+    std::map<store::quorum::NodeIndex, std::vector<codec::peer::Message>> heard;
+    std::map<store::quorum::NodeIndex, std::vector<std::optional<store::quorum::BootNumber>>> lives;
+    std::map<store::quorum::NodeIndex, std::vector<store::quorum::LifeMark>> told;  ///< of lives, by who told it last
     std::size_t found_old = 0;
     std::vector<std::string> lines;
     /// Called when messages have come.
-    std::function<void(peer::Life, const std::vector<peer::Message>&)> on_heard;
+    std::function<void(Life, const std::vector<codec::peer::Message>&)> on_heard;
 
  private:
-    core::NodeIndex node_;
-    core::BootNumber boot_;
+    store::quorum::NodeIndex node_;
+    store::quorum::BootNumber boot_;
     std::unique_ptr<PeerDoor> door_;
     std::string address_;
 };
@@ -113,11 +113,12 @@ class PeerTest : public testing::Test {
     bool all_connected() const;
     bool until(const std::function<bool()>& holds) { return run_until(loop, holds); }
     /// As long as it takes for messages to go from one to the other and back.
-    void settle(TestNode& one, core::NodeIndex one_index, TestNode& other, core::NodeIndex other_index);
+    void settle(TestNode& one, store::quorum::NodeIndex one_index, TestNode& other,
+                store::quorum::NodeIndex other_index);
 
     boost::asio::io_context loop;
     TestWire a_to_b{loop, ""}, a_to_c{loop, ""}, b_to_c{loop, ""};
     std::unique_ptr<TestNode> a, b, c;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::peer

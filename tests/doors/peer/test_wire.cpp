@@ -6,13 +6,13 @@
 #include "doors/peer/peer_fixture.h"
 #include "net/listener.h"
 
-namespace holdfast {
+namespace holdfast::doors::peer {
 namespace {
 
 using boost::asio::ip::tcp;
 
 tcp::endpoint endpoint_of(const std::string& address) {
-    const auto split = peer::split_address(address);
+    const auto split = split_address(address);
     return {boost::asio::ip::make_address(split->host), static_cast<std::uint16_t>(std::stoul(split->port))};
 }
 
@@ -86,7 +86,7 @@ struct TestWire::Impl : std::enable_shared_from_this<Impl> {
     }
 
     boost::asio::io_context& loop;
-    Listener listener;
+    net::Listener listener;
     std::string address, target;
     std::function<void(Way, std::string&)> change;
     std::list<std::shared_ptr<Pair>> pairs;
@@ -95,7 +95,7 @@ struct TestWire::Impl : std::enable_shared_from_this<Impl> {
 
 TestWire::TestWire(boost::asio::io_context& loop, std::string target) : impl_(std::make_shared<Impl>(loop)) {
     impl_->target = std::move(target);
-    impl_->address = text_of(*impl_->listener.listen("127.0.0.1:0"));
+    impl_->address = net::text_of(*impl_->listener.listen("127.0.0.1:0"));
 }
 
 TestWire::~TestWire() {
@@ -190,4 +190,4 @@ bool TestStranger::closed() const {
     return impl_->closed;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::peer

@@ -1,9 +1,9 @@
 #include "doors/resp/resp_fixture.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 namespace {
 
-using resp::Value;
+using codec::resp::Value;
 
 TEST(RespCommands, choose_the_version_of_the_protocol) {
     TestRespDoor door;
@@ -85,4 +85,4 @@ TEST(RespCommands, are_listed_from_the_table_that_answers_them) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

@@ -6,16 +6,16 @@
 #include "codec/resp/resp_command.h"
 #include "doors/resp/resp_fixture.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 namespace {
 
-using resp::Value;
+using codec::resp::Value;
 
 TEST(RespConnection, answers_a_command_that_comes_byte_by_byte) {
     TestRespDoor door;
     auto client = door.connect();
     std::string bytes;
-    resp::write_command(bytes, {"ECHO", "hello"});
+    codec::resp::write_command(bytes, {"ECHO", "hello"});
     for (const char byte : bytes)
         client.send({&byte, 1});
     EXPECT_EQ(client.read().text, "hello");
@@ -27,10 +27,10 @@ TEST(RespConnection, is_answered_before_anything_can_be_asked_of_the_store) {
     TestRespDoor door({.address = "127.0.0.1:0", .version = "test", .not_yet = [&] { return not_yet; }});
     auto client = door.connect();
     std::string bytes;  // together, so that the store would be told of the keys before their turn
-    resp::write_command(bytes, {"SET", "k", "v", "NX", "PX", "60000"});
-    resp::write_command(bytes, {"SET", "l", "v", "NX", "PX", "60000"});
-    resp::write_command(bytes, {"LEASE.ACQUIRE", "r", "alice", "60000"});
-    resp::write_command(bytes, {"SUBSCRIBE", "lease:*"});
+    codec::resp::write_command(bytes, {"SET", "k", "v", "NX", "PX", "60000"});
+    codec::resp::write_command(bytes, {"SET", "l", "v", "NX", "PX", "60000"});
+    codec::resp::write_command(bytes, {"LEASE.ACQUIRE", "r", "alice", "60000"});
+    codec::resp::write_command(bytes, {"SUBSCRIBE", "lease:*"});
     client.send(bytes);
     for (int i = 0; i < 4; ++i) {
         const Value refused = client.read();
@@ -48,7 +48,7 @@ TEST(RespConnection, answers_a_pipeline_of_thousands_in_order) {
     constexpr int count = 20'000;
     std::string bytes;
     for (int i = 0; i < count; ++i)
-        resp::write_command(bytes, {"ECHO", std::to_string(i)});
+        codec::resp::write_command(bytes, {"ECHO", std::to_string(i)});
     client.send(bytes);
     for (int i = 0; i < count; ++i)
         ASSERT_EQ(client.read().text, std::to_string(i));
@@ -59,7 +59,7 @@ TEST(RespConnection, reads_the_clock_far_less_often_than_it_answers) {
     auto client = door.connect();
     std::string bytes;
     for (int i = 0; i < 5000; ++i)
-        resp::write_command(bytes, {"PING"});
+        codec::resp::write_command(bytes, {"PING"});
     const auto before = door.turns();
     client.send(bytes);
     for (int i = 0; i < 5000; ++i)
@@ -80,7 +80,7 @@ TEST(RespConnection, answers_all_that_came_before_the_client_ended_sending) {
     auto client = door.connect();
     std::string bytes;
     for (int i = 0; i < 5000; ++i)
-        resp::write_command(bytes, {"ECHO", std::to_string(i)});
+        codec::resp::write_command(bytes, {"ECHO", std::to_string(i)});
     client.send(bytes);
     client.end_sending();
     for (int i = 0; i < 5000; ++i)
@@ -118,7 +118,7 @@ TEST(RespConnection, reads_no_more_from_a_client_that_does_not_read_and_goes_on_
     std::string bytes;
     constexpr int count = 2000;
     for (int i = 0; i < count; ++i)
-        resp::write_command(bytes, {"ECHO", text});
+        codec::resp::write_command(bytes, {"ECHO", text});
     std::thread sender([&] { slow.send(bytes); });
     for (int i = 0; i < 100; ++i)
         ASSERT_EQ(other.ask({"PING"}).text, "PONG");  // nobody else waits for it
@@ -296,4 +296,4 @@ TEST(RespConnection, ends_cleanly_when_the_door_stops) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

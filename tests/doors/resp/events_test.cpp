@@ -1,9 +1,9 @@
 #include "doors/resp/resp_fixture.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 namespace {
 
-using resp::Value;
+using codec::resp::Value;
 
 TEST(RespEvents, reach_a_subscriber_in_RESP2_as_messages) {
     TestRespDoor door;
@@ -46,8 +46,8 @@ TEST(RespEvents, tell_of_every_way_a_lease_begins_and_ends) {
     subscriber.ask({"PSUBSCRIBE", "lease:*"});
     const std::string a = std::to_string(take(client, "a", "bob"));
     client.ask({"LEASE.RELEASE", "a", a, "bob"});
-    const auto b = static_cast<core::Token>(take(client, "b", "bob"));
-    door.run([&] { door.authority().revoke({"b", b}, [](const core::Answer<core::Lease>&) {}); });
+    const auto b = static_cast<lease::Token>(take(client, "b", "bob"));
+    door.run([&] { door.authority().revoke({"b", b}, [](const authority::Answer<lease::Lease>&) {}); });
     take(client, "c", "bob");
     door.advance(60s);
     std::vector<std::string> channels;
@@ -106,4 +106,4 @@ TEST(RespEvents, have_a_limit_on_what_one_connection_subscribes_to) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

@@ -1,9 +1,9 @@
 #include "doors/resp/resp_fixture.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 namespace {
 
-using resp::Value;
+using codec::resp::Value;
 
 TEST(RespLeases, are_granted_with_a_token_and_a_timeline) {
     TestRespDoor door;
@@ -293,12 +293,12 @@ TEST(RespLeases, are_checked_for_form_as_in_the_http_door) {
 TEST(RespLeases, in_a_namespace_of_the_servers_own_can_be_looked_at_only) {
     TestRespDoor door;
     auto client = door.connect();
-    core::Token token = 0;
+    lease::Token token = 0;
     door.run([&] {
         door.authority().single_record().update(
             {.resource = "@~services/web", .holder = "anna", .signed_for = true},
-            [](core::RecordTransaction& desk) { desk.acquire(core::Predicate::mutates, 60s); },
-            [&](const core::SingleRecordAnswer& answer) { token = answer.lease.token; });
+            [](authority::RecordTransaction& desk) { desk.acquire(lease::Predicate::mutates, 60s); },
+            [&](const authority::SingleRecordAnswer& answer) { token = answer.lease.token; });
     });
     const std::string text = std::to_string(token);
     EXPECT_EQ(client.ask({"LEASE.GET", "@~services/web"}).items.size(), 1U);
@@ -317,15 +317,15 @@ TEST(RespLeases, in_a_namespace_of_the_servers_own_can_be_looked_at_only) {
 TEST(RespLeases, of_a_service_are_given_back_by_nobody_else) {  // R2
     TestRespDoor door;
     auto client = door.connect();
-    core::Token token = 0;
+    lease::Token token = 0;
     door.run([&] {
-        core::AcquireRequest request;
-        request.caller.acts_for = core::Owner::keys;
+        authority::AcquireRequest request;
+        request.caller.acts_for = lease::Owner::keys;
         request.holder = "d1";
         request.session = "b-1";
-        request.intents = {{"KEY:room", core::Predicate::mutates}};
-        door.authority().acquire(std::move(request), [&](const core::AcquireAnswer& answer) {
-            token = std::get<core::AcquireGranted>(answer).leases.front().lease.token;
+        request.intents = {{"KEY:room", lease::Predicate::mutates}};
+        door.authority().acquire(std::move(request), [&](const authority::AcquireAnswer& answer) {
+            token = std::get<authority::AcquireGranted>(answer).leases.front().lease.token;
         });
     });
     ASSERT_NE(token, 0U);
@@ -409,4 +409,4 @@ TEST(RespKeys, warn_once_of_locks_that_are_refused_for_their_own_value) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

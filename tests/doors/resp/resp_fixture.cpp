@@ -12,7 +12,7 @@
 
 #include "codec/resp/resp_command.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 namespace {
 
 constexpr auto patience = 60s;
@@ -68,15 +68,15 @@ bool RespTestClient::fill() {
     return got > 0;
 }
 
-resp::Value RespTestClient::read() {
+codec::resp::Value RespTestClient::read() {
     while (true) {
-        const auto outcome = buffer_.empty() ? resp::ValueReader::Outcome::more : reader_.read(buffer_);
-        if (outcome == resp::ValueReader::Outcome::value) {
-            resp::Value value = std::move(reader_.value());
+        const auto outcome = buffer_.empty() ? codec::resp::ValueReader::Outcome::more : reader_.read(buffer_);
+        if (outcome == codec::resp::ValueReader::Outcome::value) {
+            codec::resp::Value value = std::move(reader_.value());
             buffer_.erase(0, reader_.size());
             return value;
         }
-        if (outcome == resp::ValueReader::Outcome::malformed || !fill()) {
+        if (outcome == codec::resp::ValueReader::Outcome::malformed || !fill()) {
             ADD_FAILURE() << "no reply came: " << reader_.error();
             return {};
         }
@@ -85,26 +85,26 @@ resp::Value RespTestClient::read() {
 
 bool RespTestClient::ends() {
     while (true) {
-        if (!buffer_.empty() && reader_.read(buffer_) == resp::ValueReader::Outcome::value) return false;
+        if (!buffer_.empty() && reader_.read(buffer_) == codec::resp::ValueReader::Outcome::value) return false;
         if (!fill()) return true;
     }
 }
 
 void RespTestClient::command(std::initializer_list<std::string_view> words) {
     std::string bytes;
-    resp::write_command(bytes, words);
+    codec::resp::write_command(bytes, words);
     send(bytes);
 }
 
-resp::Value RespTestClient::ask(std::initializer_list<std::string_view> words) {
+codec::resp::Value RespTestClient::ask(std::initializer_list<std::string_view> words) {
     command(words);
     return read();
 }
 
-resp::Value RespTestClient::ask(const std::vector<std::string>& words) {
+codec::resp::Value RespTestClient::ask(const std::vector<std::string>& words) {
     const std::vector<std::string_view> views(words.begin(), words.end());
     std::string bytes;
-    resp::write_command(bytes, views);
+    codec::resp::write_command(bytes, views);
     send(bytes);
     return read();
 }
@@ -118,17 +118,17 @@ struct TestRespDoor::Loop {
 };
 
 TestRespDoor::TestRespDoor(RespDoorOptions options) : loop_(std::make_unique<Loop>()), now_(Instant{1000s}) {
-    authority_ = std::make_unique<core::Authority>(core::Authority::Parts{.durable = durable_,
-                                                                          .policy = {},
-                                                                          .tokens_issued = 0,
-                                                                          .wall_ms = 1'763'208'000'000,
-                                                                          .started_at = now_,
-                                                                          .recovering_until = Instant{}});
-    store_ = std::make_unique<core::MemoryStore>(authority_->listener(), HashKey{1, 2});
+    authority_ = std::make_unique<authority::Authority>(authority::Authority::Parts{.durable = durable_,
+                                                                                    .policy = {},
+                                                                                    .tokens_issued = 0,
+                                                                                    .wall_ms = 1'763'208'000'000,
+                                                                                    .started_at = now_,
+                                                                                    .recovering_until = Instant{}});
+    store_ = std::make_unique<store::memory::MemoryStore>(authority_->listener(), HashKey{1, 2});
     authority_->use(*store_);
     tell_time();
     door_ = std::make_unique<RespDoor>(loop_->context, *authority_, std::move(options),
-                                       DoorTurn{[this] { tell_time(); }, [] {}});
+                                       net::DoorTurn{[this] { tell_time(); }, [] {}});
     const auto address = door_->listen();
     if (address) port_ = std::stoi(address->substr(address->rfind(':') + 1));
     loop_->thread = std::thread([this] { loop_->context.run(); });
@@ -193,15 +193,15 @@ void TestRespDoor::stop() {
 
 // ---- what came ----
 
-const resp::Value& field(const resp::Value& map, std::string_view name) {
-    static const resp::Value none;
+const codec::resp::Value& field(const codec::resp::Value& map, std::string_view name) {
+    static const codec::resp::Value none;
     for (std::size_t i = 0; i + 1 < map.items.size(); i += 2)
         if (map.items[i].text == name) return map.items[i + 1];
     ADD_FAILURE() << "there is no " << name << " in " << map.text;
     return none;
 }
 
-std::string code_of(const resp::Value& value) {
+std::string code_of(const codec::resp::Value& value) {
     return value.is_error() ? value.text.substr(0, value.text.find(' ')) : std::string{};
 }
 
@@ -209,4 +209,4 @@ std::int64_t take(RespTestClient& client, std::string_view resource, std::string
     return field(client.ask({"LEASE.ACQUIRE", resource, holder, "60000"}), "token").number;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

@@ -13,7 +13,7 @@
 #include "doors/resp/resp_door.h"
 #include "store/memory/memory_store.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 
 /// A client that sends whatever it is told, byte for byte, over a blocking socket on loopback.
 class RespTestClient {
@@ -30,28 +30,28 @@ class RespTestClient {
     void close();
 
     /// The next reply or push. Fails the test if the connection ends instead.
-    resp::Value read();
+    codec::resp::Value read();
     /// True if the other end closes before another reply comes.
     bool ends();
     /// Sends a command as an array of bulk strings.
     void command(std::initializer_list<std::string_view> words);
-    resp::Value ask(std::initializer_list<std::string_view> words);
-    resp::Value ask(const std::vector<std::string>& words);
+    codec::resp::Value ask(std::initializer_list<std::string_view> words);
+    codec::resp::Value ask(const std::vector<std::string>& words);
 
  private:
     bool fill();
 
     int socket_ = -1;
     std::string buffer_;
-    resp::ValueReader reader_;
+    codec::resp::ValueReader reader_;
 };
 
 /// Says that everything is on disk.
-class RespTestDurable final : public core::Durable {
+class RespTestDurable final : public store::Durable {
  public:
-    void reserve_tokens(core::Token, Callback<Result<void>> done) override { done({}); }
-    void save_policy(const core::Policy&, Callback<Result<void>> done) override { done({}); }
-    void save_agent(const core::SavedAgent&, Callback<Result<void>> done) override { done({}); }
+    void reserve_tokens(lease::Token, Callback<Result<void>> done) override { done({}); }
+    void save_policy(const lease::Policy&, Callback<Result<void>> done) override { done({}); }
+    void save_agent(const store::SavedAgent&, Callback<Result<void>> done) override { done({}); }
     void forget_agent(std::string_view, Callback<Result<void>> done) override { done({}); }
 };
 
@@ -74,7 +74,7 @@ class TestRespDoor {
     /// Stops the door as the server does; returns when it is done.
     void stop();
 
-    core::Authority& authority() { return *authority_; }
+    authority::Authority& authority() { return *authority_; }
     const RespDoor& door() const { return *door_; }
     /// How often the clock was read.
     std::uint64_t turns() const { return turns_; }
@@ -85,8 +85,8 @@ class TestRespDoor {
     RespTestDurable durable_;
     Instant now_;
     std::atomic<std::uint64_t> turns_ = 0;
-    std::unique_ptr<core::Authority> authority_;
-    std::unique_ptr<core::MemoryStore> store_;
+    std::unique_ptr<authority::Authority> authority_;
+    std::unique_ptr<store::memory::MemoryStore> store_;
     std::unique_ptr<RespDoor> door_;
     int port_ = 0;
 
@@ -94,10 +94,10 @@ class TestRespDoor {
 };
 
 /// What a map, or in RESP2 a flat array, has under this name. Fails the test if it has not.
-const resp::Value& field(const resp::Value& map, std::string_view name);
+const codec::resp::Value& field(const codec::resp::Value& map, std::string_view name);
 /// The first word of an error; empty for what is none.
-std::string code_of(const resp::Value& value);
+std::string code_of(const codec::resp::Value& value);
 /// The token of a lease that was granted just now.
 std::int64_t take(RespTestClient& client, std::string_view resource, std::string_view holder);
 
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

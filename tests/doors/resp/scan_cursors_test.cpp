@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 namespace {
 
 TEST(ScanCursors, pass_on_numbers_and_keep_a_place_for_what_is_none) {
@@ -25,4 +25,4 @@ TEST(ScanCursors, forget_those_of_long_ago) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

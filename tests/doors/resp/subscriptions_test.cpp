@@ -4,10 +4,10 @@
 
 #include "doors/resp/resp_fixture.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 namespace {
 
-using core::EventKind;
+using authority::EventKind;
 
 /// Different patterns that all match every channel.
 std::string pattern_of(int number) {
@@ -102,4 +102,4 @@ TEST(Scanning, shows_all_keys_once_though_a_page_has_a_limit_of_bytes) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

@@ -1,10 +1,10 @@
 #include "codec/resp/resp_command.h"
 #include "doors/resp/resp_fixture.h"
 
-namespace holdfast {
+namespace holdfast::doors::resp {
 namespace {
 
-using resp::Value;
+using codec::resp::Value;
 
 TEST(RespTransactions, execute_nothing_and_end_with_an_error) {
     TestRespDoor door;
@@ -36,7 +36,7 @@ TEST(RespTransactions, keep_what_was_held_before_them) {
     EXPECT_EQ(client.ask({"SET", "k", "me", "NX", "PX", "60000"}).text, "OK");
     std::string bytes;
     for (const auto& words : {std::vector<std::string_view>{"MULTI"}, {"DEL", "k"}, {"PEXPIRE", "k", "0"}, {"EXEC"}})
-        resp::write_command(bytes, words);
+        codec::resp::write_command(bytes, words);
     client.send(bytes);
     EXPECT_EQ(client.read().text, "OK");
     EXPECT_EQ(code_of(client.read()), "ERR");
@@ -55,7 +55,7 @@ TEST(RespTransactions, behind_a_command_that_waits_execute_nothing_either) {
                               {"MULTI"},
                               {"SET", "k", "me", "NX", "PX", "60000"},
                               {"EXEC"}})
-        resp::write_command(bytes, words);
+        codec::resp::write_command(bytes, words);
     client.send(bytes);
     door.wait_for_waiters(1);
     holder.ask({"LEASE.RELEASE", "r", std::to_string(token), "bob"});
@@ -94,4 +94,4 @@ TEST(RespTransactions, misused_get_the_words_of_Redis) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::doors::resp

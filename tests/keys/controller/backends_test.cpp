@@ -4,7 +4,7 @@
 
 #include "keys/controller/key_limits.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 namespace {
 
 constexpr Instant start{1000s};
@@ -114,4 +114,4 @@ TEST(Backends, tell_their_watchers_of_each_change_also_those_who_leave_meanwhile
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

@@ -6,7 +6,7 @@
 #include "keys/controller/late_store.h"
 #include "support/seeds.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 namespace {
 
 struct Race {
@@ -14,11 +14,11 @@ struct Race {
     std::vector<Code> refused;
 
     auto note() {
-        return [this](const Answer<Connected>& answer) {
+        return [this](const authority::Answer<Connected>& answer) {
             if (const auto* got = std::get_if<Connected>(&answer))
                 connected.push_back(*got);
             else
-                refused.push_back(std::get<Refused>(answer).code);
+                refused.push_back(std::get<authority::Refused>(answer).code);
         };
     }
     std::set<std::string> backends() const {
@@ -79,21 +79,22 @@ TEST(ConnectRace, that_is_lost_again_and_again_is_given_up) {
     // be looked at, and never free.
     ControllerDesk desk;
     desk.drone_is_there("d1");
-    Caller service;
-    service.acts_for = Owner::keys;
-    AcquireRequest takes = desk.request("alice", {{"KEY:room-1"}});
+    authority::Caller service;
+    service.acts_for = lease::Owner::keys;
+    authority::AcquireRequest takes = desk.request("alice", {{"KEY:room-1"}});
     takes.caller = service;
     const auto taken = desk.Desk::ask(std::move(takes)).value();
-    const Token first = std::get<AcquireGranted>(taken).leases.front().lease.token;
-    AcquireRequest waits = desk.request("bob", {{"KEY:room-1"}});
+    const lease::Token first = std::get<authority::AcquireGranted>(taken).leases.front().lease.token;
+    authority::AcquireRequest waits = desk.request("bob", {{"KEY:room-1"}});
     waits.caller = service;
     waits.wait = 30s;
-    desk.authority.acquire(std::move(waits), [](const AcquireAnswer&) {});
+    desk.authority.acquire(std::move(waits), [](const authority::AcquireAnswer&) {});
     LateStore late(desk.store, 1);
     desk.authority.use(late);
     Race race;
     desk.controller().connect(desk.to_start("room-1"), race.note());
-    desk.authority.release({service, {"KEY:room-1", first}, "alice"}, [](const Answer<ReleaseAnswer>&) {});
+    desk.authority.release({service, {"KEY:room-1", first}, "alice"},
+                           [](const authority::Answer<authority::ReleaseAnswer>&) {});
     while (late.step()) {
     }
     ASSERT_EQ(race.refused.size(), 1U);
@@ -178,4 +179,4 @@ TEST(ConnectRace, answers_that_come_after_the_controller_is_gone_are_for_nobody)
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

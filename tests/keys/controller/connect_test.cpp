@@ -4,7 +4,7 @@
 #include "keys/controller/key_limits.h"
 #include "keys/controller/late_store.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 namespace {
 
 using Connect = ControllerDesk;
@@ -129,7 +129,7 @@ TEST(Connect, waits_until_the_backend_is_ready) {
     ConnectRequest request = desk.to_start("room-1");
     request.wait = 30s;
     std::optional<Connected> got;
-    desk.controller().connect(request, [&](Answer<Connected> answer) { got = std::get<Connected>(answer); });
+    desk.controller().connect(request, [&](authority::Answer<Connected> answer) { got = std::get<Connected>(answer); });
     ASSERT_FALSE(got);
     const Connected backend = *desk.connect(desk.to_key("room-1"));
     desk.report("d1", backend, {BackendState::waiting});
@@ -146,7 +146,7 @@ TEST(Connect, waits_no_longer_than_it_said_nor_for_one_that_has_ended) {
     ConnectRequest request = desk.to_start("room-1");
     request.wait = 30s;
     std::vector<BackendState> got;
-    const auto note = [&](const Answer<Connected>& answer) {
+    const auto note = [&](const authority::Answer<Connected>& answer) {
         got.push_back(std::get<Connected>(answer).backend.progress.state);
     };
     desk.controller().connect(request, note);
@@ -166,7 +166,9 @@ TEST(Connect, that_waits_is_given_up_or_told_that_the_server_stops) {
     ConnectRequest request = desk.to_start("room-1");
     request.wait = 30s;
     std::vector<Code> got;
-    const auto note = [&](const Answer<Connected>& answer) { got.push_back(std::get<Refused>(answer).code); };
+    const auto note = [&](const authority::Answer<Connected>& answer) {
+        got.push_back(std::get<authority::Refused>(answer).code);
+    };
     const auto ticket = desk.controller().connect(request, note);
     desk.controller().connect(request, note);
     desk.controller().cancel_connect(ticket);
@@ -183,7 +185,7 @@ TEST(Connect, keeps_the_number_of_those_who_wait_within_bounds) {
     ConnectRequest request = desk.to_start("room-1");
     request.wait = 30s;
     for (std::size_t i = 0; i < limits::connects; ++i)
-        desk.controller().connect(request, [](const Answer<Connected>&) {});
+        desk.controller().connect(request, [](const authority::Answer<Connected>&) {});
     EXPECT_EQ(desk.refusal(request), Code::too_many_waiters);
     desk.pass(30s);
     EXPECT_TRUE(desk.connect(desk.to_key("room-1")));
@@ -198,7 +200,7 @@ TEST(Connect, takes_a_key_that_its_backend_left_behind) {
     desk.report("d1", *first, {BackendState::terminated, EndReason::exited});
     std::optional<Connected> got;
     desk.controller().connect(desk.to_start("room-1"),
-                              [&](Answer<Connected> answer) { got = std::get<Connected>(answer); });
+                              [&](authority::Answer<Connected> answer) { got = std::get<Connected>(answer); });
     while (late.step()) {
     }
     ASSERT_TRUE(got);
@@ -224,7 +226,7 @@ TEST(Connect, with_an_id_of_its_own_is_the_same_however_often_it_is_said) {
 }
 
 TEST(Connect, passes_on_why_a_key_cannot_be_taken) {
-    Policy policy;
+    lease::Policy policy;
     policy.bans["d1"] = {};
     Connect desk(1, policy);
     desk.drone_is_there("d1");
@@ -235,9 +237,10 @@ TEST(Connect, passes_on_why_a_key_cannot_be_taken) {
 TEST(Connect, does_not_take_somebodys_plain_lease_for_a_backend) {
     Connect desk;
     desk.drone_is_there("d1");
-    AcquireRequest plain = desk.request("alice", {{"KEY:room-1"}});  // as a server of long ago would have granted it
-    plain.caller.acts_for = Owner::keys;
-    ASSERT_TRUE(std::holds_alternative<AcquireGranted>(desk.Desk::ask(std::move(plain)).value()));
+    authority::AcquireRequest plain =
+        desk.request("alice", {{"KEY:room-1"}});  // as a server of long ago would have granted it
+    plain.caller.acts_for = lease::Owner::keys;
+    ASSERT_TRUE(std::holds_alternative<authority::AcquireGranted>(desk.Desk::ask(std::move(plain)).value()));
     EXPECT_EQ(desk.refusal(desk.to_start("room-1")), Code::busy);
 }
 
@@ -271,7 +274,7 @@ TEST(Connect, after_a_restart_is_put_off_until_the_drone_has_told_of_the_backend
     EXPECT_EQ(desk.refusal(desk.to_start("room-1")), Code::no_drone);
     EXPECT_FALSE(desk.controller().backend(first->backend.id)) << "nobody is told that it is scheduled";
     std::vector<Code> why;
-    const auto note = [&why](const Refused& refused) { why.push_back(refused.code); };
+    const auto note = [&why](const authority::Refused& refused) { why.push_back(refused.code); };
     desk.controller().why_unknown(first->backend.id, note);
     desk.controller().why_unknown("b-none", note);
     EXPECT_EQ(why, (std::vector<Code>{Code::recovering, Code::unknown_backend}));
@@ -322,7 +325,7 @@ TEST(Keys, are_listed_with_their_backends) {
     desk.lock("alice", "FILE:/a");
     desk.pass(10s);
     std::optional<KeyPage> page;
-    desk.controller().keys({}, [&](Answer<KeyPage> answer) { page = std::get<KeyPage>(std::move(answer)); });
+    desk.controller().keys({}, [&](authority::Answer<KeyPage> answer) { page = std::get<KeyPage>(std::move(answer)); });
     ASSERT_EQ(page.value().keys.size(), 1U);
     const HeldKey& held = page->keys[0];
     EXPECT_EQ(held.key, first->backend.key);
@@ -337,14 +340,14 @@ TEST(Keys, that_are_barred_cannot_be_renewed) {
     Connect desk;
     desk.drone_is_there("d1");
     const auto first = desk.connect(desk.to_start("room-1"));
-    std::optional<Answer<HeldKey>> got;
-    const auto note = [&](Answer<HeldKey> answer) { got = std::move(answer); };
+    std::optional<authority::Answer<HeldKey>> got;
+    const auto note = [&](authority::Answer<HeldKey> answer) { got = std::move(answer); };
     desk.controller().bar({"default", "room-1", ""}, note, {});
     EXPECT_FALSE(std::get<HeldKey>(got.value()).renewable);
     EXPECT_FALSE(desk.renew(*first));
     desk.controller().bar({"default", "room-2", ""}, note, {});
-    EXPECT_EQ(std::get<Refused>(got.value()).code, Code::unknown_key);
+    EXPECT_EQ(std::get<authority::Refused>(got.value()).code, Code::unknown_key);
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

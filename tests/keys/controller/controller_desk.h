@@ -9,11 +9,12 @@
 #include "authority/desk.h"
 #include "keys/controller/controller.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 
 /// A controller, or several on one store, with time in the test's hand, and drones that say what the test tells them.
-struct ControllerDesk : Desk {
-    explicit ControllerDesk(std::size_t controllers = 1, Policy policy = {}) : Desk(std::move(policy)) {
+struct ControllerDesk : authority::Desk {
+    explicit ControllerDesk(std::size_t controllers = 1, lease::Policy policy = {})
+        : authority::Desk(std::move(policy)) {
         for (std::size_t i = 0; i < controllers; ++i)
             all.push_back(
                 std::make_unique<Controller>(Controller::Parts{authority, "controller-" + std::to_string(i), 17 + i}));
@@ -43,9 +44,10 @@ struct ControllerDesk : Desk {
         return static_cast<std::uint64_t>(to_ms(now.time_since_epoch())) + clock_ahead_ms;
     }
 
-    Answer<HeartbeatAnswer> say(Heartbeat heartbeat, std::size_t to = 0) {
-        std::optional<Answer<HeartbeatAnswer>> got;
-        all[to]->heartbeat(std::move(heartbeat), [&](Answer<HeartbeatAnswer> answer) { got = std::move(answer); });
+    authority::Answer<HeartbeatAnswer> say(Heartbeat heartbeat, std::size_t to = 0) {
+        std::optional<authority::Answer<HeartbeatAnswer>> got;
+        all[to]->heartbeat(std::move(heartbeat),
+                           [&](authority::Answer<HeartbeatAnswer> answer) { got = std::move(answer); });
         return got.value();
     }
     HeartbeatAnswer drone_is_there(const std::string& drone, const std::string& life = "life-1", std::size_t to = 0) {
@@ -79,9 +81,9 @@ struct ControllerDesk : Desk {
         request.spawn->spawn.command = "room-server";
         return request;
     }
-    Answer<Connected> ask(ConnectRequest request, std::size_t of = 0) {
-        std::optional<Answer<Connected>> got;
-        all[of]->connect(std::move(request), [&](Answer<Connected> answer) { got = std::move(answer); });
+    authority::Answer<Connected> ask(ConnectRequest request, std::size_t of = 0) {
+        std::optional<authority::Answer<Connected>> got;
+        all[of]->connect(std::move(request), [&](authority::Answer<Connected> answer) { got = std::move(answer); });
         return got.value();
     }
     /// Nothing if it was refused.
@@ -91,7 +93,7 @@ struct ControllerDesk : Desk {
         return std::nullopt;
     }
     Code refusal(ConnectRequest request, std::size_t of = 0) {
-        return std::get<Refused>(ask(std::move(request), of)).code;
+        return std::get<authority::Refused>(ask(std::move(request), of)).code;
     }
 
     OrdersRequest for_orders(const std::string& drone, std::vector<std::uint64_t> done = {}) const {
@@ -104,8 +106,9 @@ struct ControllerDesk : Desk {
     }
     std::vector<SentOrder> orders(const std::string& drone, std::vector<std::uint64_t> done = {}, std::size_t of = 0) {
         std::vector<SentOrder> got;
-        all[of]->orders(for_orders(drone, std::move(done)),
-                        [&](Answer<OrdersAnswer> answer) { got = std::get<OrdersAnswer>(std::move(answer)).orders; });
+        all[of]->orders(for_orders(drone, std::move(done)), [&](authority::Answer<OrdersAnswer> answer) {
+            got = std::get<OrdersAnswer>(std::move(answer)).orders;
+        });
         return got;
     }
 
@@ -114,20 +117,20 @@ struct ControllerDesk : Desk {
     }
     bool renew(const Connected& of) {
         bool renewed = false;
-        RenewRequest request;
+        authority::RenewRequest request;
         request.holder = of.backend.drone;
         request.leases = {{{resource_of(of.backend.key), of.backend.token}, {}}};
-        authority.renew(std::move(request), [&](const std::vector<RenewAnswer>& answers) {
-            renewed = std::holds_alternative<RenewedLease>(answers.front().result);
+        authority.renew(std::move(request), [&](const std::vector<authority::RenewAnswer>& answers) {
+            renewed = std::holds_alternative<authority::RenewedLease>(answers.front().result);
         });
         return renewed;
     }
     bool is_held(const Connected& of) {
-        return verify(resource_of(of.backend.key), of.backend.token).verified.state == LeaseState::active;
+        return verify(resource_of(of.backend.key), of.backend.token).verified.state == lease::LeaseState::active;
     }
 
     static constexpr std::uint64_t clock_ahead_ms = 5 * 3'600'000;
     std::vector<std::unique_ptr<Controller>> all;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

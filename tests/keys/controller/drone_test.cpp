@@ -6,7 +6,7 @@
 #include "keys/controller/key_limits.h"
 #include "keys/controller/late_store.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 namespace {
 
 TEST(Drone, is_healthy_for_45_seconds_after_its_last_word) {
@@ -79,12 +79,12 @@ TEST(Drone, that_does_not_know_that_the_present_life_is_over_is_not_believed_whi
     const auto connected = desk.connect(desk.to_start("room-1"));
     OrdersRequest listen = desk.for_orders("d1");
     listen.life = "life-2";
-    desk.controller().orders(listen, [](const Answer<OrdersAnswer>&) {});
+    desk.controller().orders(listen, [](const authority::Answer<OrdersAnswer>&) {});
     desk.report("d1", *connected, {BackendState::ready}, 0, "life-2");
     Heartbeat other = desk.word_of("d1", "life-1");  // of another machine, or under way since before life-2
     other.earlier_lives = {"life-0"};
     other.clock_ms += 1000;
-    EXPECT_EQ(std::get<Refused>(desk.say(other)).code, Code::drone_alive);
+    EXPECT_EQ(std::get<authority::Refused>(desk.say(other)).code, Code::drone_alive);
     EXPECT_TRUE(desk.is_held(*connected));
     desk.pass(45s);
     EXPECT_TRUE(std::holds_alternative<HeartbeatAnswer>(desk.say(other)));
@@ -101,7 +101,7 @@ TEST(Drone, of_an_earlier_life_is_refused) {
     third.earlier_lives = {"life-1", "life-2"};
     desk.say(third);
     for (const char* life : {"life-1", "life-2"})
-        EXPECT_EQ(std::get<Refused>(desk.say(desk.word_of("d1", life))).code, Code::stale_drone) << life;
+        EXPECT_EQ(std::get<authority::Refused>(desk.say(desk.word_of("d1", life))).code, Code::stale_drone) << life;
     EXPECT_EQ(desk.controller().drone("d1")->life, "life-3");
 }
 
@@ -241,7 +241,7 @@ TEST(Drone, that_speaks_again_in_time_has_lost_nothing) {
 TEST(Drone, can_be_drained_and_told_to_go_on) {
     ControllerDesk desk;
     desk.drone_is_there("d1");
-    EXPECT_EQ(std::get<Refused>(desk.controller().drain("d2", true)).code, Code::unknown_drone);
+    EXPECT_EQ(std::get<authority::Refused>(desk.controller().drain("d2", true)).code, Code::unknown_drone);
     EXPECT_TRUE(std::get<DroneView>(desk.controller().drain("d1", true)).draining);
     EXPECT_TRUE(desk.drone_is_there("d1").drain);
     EXPECT_EQ(desk.refusal(desk.to_start("room-1")), Code::no_drone);
@@ -263,7 +263,7 @@ TEST(Drone, can_be_forgotten_when_it_is_dead) {
     desk.drone_is_there("d1");
     const auto connected = desk.connect(desk.to_start("room-1"));
     desk.orders("d1");
-    EXPECT_EQ(std::get<Refused>(desk.controller().forget_drone("d1")).code, Code::drone_alive);
+    EXPECT_EQ(std::get<authority::Refused>(desk.controller().forget_drone("d1")).code, Code::drone_alive);
     desk.pass(45s);
     ASSERT_TRUE(std::holds_alternative<DroneView>(desk.controller().forget_drone("d1")));
     EXPECT_FALSE(desk.controller().drone("d1"));
@@ -331,7 +331,7 @@ TEST(Drones, are_bounded) {
     ControllerDesk desk;
     for (std::size_t i = 0; i < limits::drones; ++i)
         desk.drone_is_there("d" + std::to_string(i));
-    EXPECT_EQ(std::get<Refused>(desk.say(desk.word_of("one-more"))).code, Code::too_many_drones);
+    EXPECT_EQ(std::get<authority::Refused>(desk.say(desk.word_of("one-more"))).code, Code::too_many_drones);
     const DronePage page = desk.controller().drones("d99", 3);
     EXPECT_EQ(page.drones.at(0).id, "d990");
     EXPECT_TRUE(page.more);
@@ -339,4 +339,4 @@ TEST(Drones, are_bounded) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

@@ -3,7 +3,7 @@
 #include "keys/controller/history_world.h"
 #include "support/seeds.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 namespace {
 
 TEST(ControllerHistory, never_has_two_backends_run_under_one_key) {
@@ -40,4 +40,4 @@ TEST(ControllerHistory, never_has_two_backends_run_under_one_key) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

@@ -4,11 +4,11 @@
 
 #include "keys/controller/key_limits.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 
 struct HistoryWorld::Running {
     Key key;
-    Token token = 0;
+    lease::Token token = 0;
     std::int64_t hard_ms = 0;  // on the drone's clock: its guardian kills it then, whatever the drone does
     std::int64_t renew_ms = 0;
     bool ended = false;
@@ -130,7 +130,7 @@ void HistoryWorld::connect() {
         request.spawn->spawn.command = "room-server";
     }
     Controller& controller = *controllers_[random_.below(controllers_.size())];
-    controller.connect(std::move(request), [this](const Answer<Connected>& answer) {
+    controller.connect(std::move(request), [this](const authority::Answer<Connected>& answer) {
         const auto* connected = std::get_if<Connected>(&answer);
         if (connected == nullptr) return;
         if (connected->spawned && !ordered_.insert(connected->backend.id).second) fail("a backend was ordered twice");
@@ -162,12 +162,13 @@ void HistoryWorld::speak(DroneModel& drone) {
         heartbeat.backends.push_back({id, backend.key, backend.token, backend.progress, 60s, {}});
     const std::size_t which = random_.below(controllers_.size());
     send([this, &drone, heartbeat, which] {
-        controllers_[which]->heartbeat(heartbeat, [this, &drone, heartbeat](const Answer<HeartbeatAnswer>& answer) {
-            const auto* refused = std::get_if<Refused>(&answer);
-            if (refused == nullptr || drone.life != heartbeat.life) return;
-            ++seen_.refused;
-            if (refused->code == Code::stale_drone) restart(drone);
-        });
+        controllers_[which]->heartbeat(heartbeat,
+                                       [this, &drone, heartbeat](const authority::Answer<HeartbeatAnswer>& answer) {
+                                           const auto* refused = std::get_if<authority::Refused>(&answer);
+                                           if (refused == nullptr || drone.life != heartbeat.life) return;
+                                           ++seen_.refused;
+                                           if (refused->code == Code::stale_drone) restart(drone);
+                                       });
     });
 }
 
@@ -183,17 +184,18 @@ void HistoryWorld::ask_for_orders(DroneModel& drone) {
     request.done.assign(done.begin(), done.end());
     send([this, &drone, request, which] {
         Controller& controller = *controllers_[which];
-        controller.orders(request, [this, &drone, request, from = controller.life()](Answer<OrdersAnswer> answer) {
-            if (std::holds_alternative<Refused>(answer)) return;
-            const OrdersAnswer told = std::get<OrdersAnswer>(std::move(answer));
-            send([this, &drone, told, from, life = request.life] {
-                if (drone.life != life) return;
-                for (const SentOrder& order : told.orders) {
-                    carry_out(drone, order);
-                    drone.done[from].insert(order.order.number);
-                }
-            });
-        });
+        controller.orders(request,
+                          [this, &drone, request, from = controller.life()](authority::Answer<OrdersAnswer> answer) {
+                              if (std::holds_alternative<authority::Refused>(answer)) return;
+                              const OrdersAnswer told = std::get<OrdersAnswer>(std::move(answer));
+                              send([this, &drone, told, from, life = request.life] {
+                                  if (drone.life != life) return;
+                                  for (const SentOrder& order : told.orders) {
+                                      carry_out(drone, order);
+                                      drone.done[from].insert(order.order.number);
+                                  }
+                              });
+                          });
     });
 }
 
@@ -223,7 +225,7 @@ void HistoryWorld::start(DroneModel& drone, const SentOrder& order) {
             for (const auto& [id, running] : other.backends)
                 if (running.key.same_key(what.key) && other.runs(running, desk_.now))
                     fail(id + " runs while " + order.order.backend + " is started for the same key");
-        Token& last = last_token_[what.key.name];
+        lease::Token& last = last_token_[what.key.name];
         if (what.token <= last) fail("the token of " + what.key.name + " did not rise");
         last = std::max(last, what.token);
     }
@@ -232,13 +234,14 @@ void HistoryWorld::start(DroneModel& drone, const SentOrder& order) {
 
 /// Counted from when it was sent, by the drone's clock (T3).
 void HistoryWorld::renew(DroneModel& drone, const std::string& id) {
-    RenewRequest request;
+    authority::RenewRequest request;
     request.holder = drone.id;
     request.leases = {{{resource_of(drone.backends.at(id).key), drone.backends.at(id).token}, {}}};
     const std::int64_t sent_ms = drone.clock_ms(desk_.now);
     send([this, &drone, request, id, life = drone.life, sent_ms] {
-        desk_.authority.renew(request, [this, &drone, id, life, sent_ms](const std::vector<RenewAnswer>& answers) {
-            const auto* renewed = std::get_if<RenewedLease>(&answers.front().result);
+        desk_.authority.renew(request, [this, &drone, id, life,
+                                        sent_ms](const std::vector<authority::RenewAnswer>& answers) {
+            const auto* renewed = std::get_if<authority::RenewedLease>(&answers.front().result);
             const Duration hard_in = renewed != nullptr ? renewed->held.timeline.hard_terminate_in : Duration::zero();
             send([this, &drone, id, life, sent_ms, hard_in] {
                 if (drone.life != life) return;
@@ -267,13 +270,13 @@ void HistoryWorld::meddle() {
     if (drone.backends.empty()) return;
     const auto which =
         std::next(drone.backends.begin(), static_cast<std::ptrdiff_t>(random_.below(drone.backends.size())));
-    const LeaseName name{resource_of(which->second.key), which->second.token};
+    const lease::LeaseName name{resource_of(which->second.key), which->second.token};
     ++seen_.meddled;
-    if (chance(30)) return controllers_[0]->revoke(name, [](const Answer<HeldLease>&) {}, {});
-    if (chance(50)) return desk_.authority.revoke(name, [](const Answer<Lease>&) {});
-    ReleaseRequest request{{}, name, drone.id};
+    if (chance(30)) return controllers_[0]->revoke(name, [](const authority::Answer<authority::HeldLease>&) {}, {});
+    if (chance(50)) return desk_.authority.revoke(name, [](const authority::Answer<lease::Lease>&) {});
+    authority::ReleaseRequest request{{}, name, drone.id};
     request.session = which->first;
-    desk_.authority.release(std::move(request), [](const Answer<ReleaseAnswer>&) {});
+    desk_.authority.release(std::move(request), [](const authority::Answer<authority::ReleaseAnswer>&) {});
 }
 
 /// K4: nothing of the earlier life is alive when the next one begins.
@@ -323,4 +326,4 @@ void HistoryWorld::check_the_end() {
         }
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

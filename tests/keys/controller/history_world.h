@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "keys/controller/controller.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 
 /// Controllers, drones and clients over a network that loses, delays, doubles and reorders, in simulated time. Drones
 /// have clocks that are hours off and up to 1 % fast or slow; they and the controllers restart, and drones fall silent.
@@ -41,7 +41,7 @@ class HistoryWorld {
     struct DroneModel;
 
     Random random_;
-    Desk desk_;
+    authority::Desk desk_;
     std::vector<std::unique_ptr<Controller>> controllers_;
     std::vector<DroneModel> drones_;
     std::multimap<Instant, std::function<void()>> network_;
@@ -49,7 +49,7 @@ class HistoryWorld {
     int lives_ = 0;
     Seen seen_;
     std::string violation_;
-    std::map<std::string, Token> last_token_;                   // of what was started, by key
+    std::map<std::string, lease::Token> last_token_;            // of what was started, by key
     std::map<std::pair<std::string, std::string>, int> state_;  // of a backend, as a controller's life tells it
     std::set<std::string> ordered_, delivered_;
 
@@ -73,4 +73,4 @@ class HistoryWorld {
     void check_the_end();
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

@@ -4,7 +4,7 @@
 
 #include "keys/controller/key_limits.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 namespace {
 
 TEST(Key, is_a_resource_of_its_namespace) {
@@ -29,7 +29,7 @@ TEST(Key, is_refused_if_a_part_of_it_cannot_be) {
 }
 
 TEST(Key, says_in_its_lease_what_its_backend_is) {
-    Lease lease;
+    lease::Lease lease;
     lease.holder = "d1";
     lease.session = "b-1";
     lease.metadata = to_json({"b-1", "blue\"", "d1", "life", "ann"});
@@ -42,7 +42,7 @@ TEST(Key, says_in_its_lease_what_its_backend_is) {
 }
 
 TEST(Key, believes_the_lease_more_than_its_metadata) {
-    Lease lease;
+    lease::Lease lease;
     lease.holder = "d1";
     lease.session = "b-1";
     for (const char* metadata : {"", "{", "[]", "7", R"({"backend":"x","drone":"y","tag":7})"}) {
@@ -55,7 +55,7 @@ TEST(Key, believes_the_lease_more_than_its_metadata) {
 }
 
 TEST(Key, is_renewed_at_a_half_stopped_at_two_thirds_and_killed_at_five_sixths_of_its_ttl) {
-    Lease lease;
+    lease::Lease lease;
     lease.ttl = 60s;
     lease.expires_at = Instant{1060s};
     const KeyTimeline timeline = key_timeline_of(lease);
@@ -72,4 +72,4 @@ TEST(PlainName, is_also_a_safe_file_name) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

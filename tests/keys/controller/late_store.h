@@ -7,14 +7,14 @@
 #include "base/random.h"
 #include "support/passing_store.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 
 /// A store that answers later, and not always in the order in which it was asked: as one on other machines does.
 class LateStore final : public PassingStore {
  public:
-    LateStore(Store& inner, std::uint64_t seed) : PassingStore(inner), random_(seed) {}
+    LateStore(store::Store& inner, std::uint64_t seed) : PassingStore(inner), random_(seed) {}
 
-    void update(std::string_view resource, Update& update) override {
+    void update(std::string_view resource, store::Update& update) override {
         later_.push_back([this, resource = std::string(resource), &update] { PassingStore::update(resource, update); });
     }
 
@@ -33,4 +33,4 @@ class LateStore final : public PassingStore {
     std::deque<std::function<void()>> later_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

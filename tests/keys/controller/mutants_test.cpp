@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "mutants/mutant.h"
 #include "keys/controller/history_world.h"
+#include "mutants/mutant.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 namespace {
 
 struct Mutant {
@@ -46,4 +46,4 @@ TEST(KeyMutants, are_all_caught) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

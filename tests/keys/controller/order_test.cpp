@@ -3,7 +3,7 @@
 #include "keys/controller/controller_desk.h"
 #include "keys/controller/key_limits.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 namespace {
 
 /// Waits for orders as a drone does.
@@ -11,12 +11,13 @@ struct Listener {
     explicit Listener(ControllerDesk& at, const std::string& drone = "d1", Duration wait = 7s) {
         OrdersRequest request = at.for_orders(drone);
         request.wait = wait;
-        ticket = at.controller().orders(request, [this](Answer<OrdersAnswer> answer) { got = std::move(answer); });
+        ticket = at.controller().orders(request,
+                                        [this](authority::Answer<OrdersAnswer> answer) { got = std::move(answer); });
     }
     std::size_t count() const { return std::get<OrdersAnswer>(got.value()).orders.size(); }
 
     Controller::Ticket ticket = 0;
-    std::optional<Answer<OrdersAnswer>> got;
+    std::optional<authority::Answer<OrdersAnswer>> got;
 };
 
 TEST(Orders, reach_a_drone_that_waits_for_them_at_once) {
@@ -64,7 +65,7 @@ TEST(Orders, that_a_drone_stops_to_wait_for_put_off_whoever_connects_until_it_sp
         done.push_back(order.order.number);
     OrdersRequest waits = desk.for_orders("d1", done);
     waits.wait = 20s;
-    const auto ticket = desk.controller().orders(waits, [](const Answer<OrdersAnswer>&) {});
+    const auto ticket = desk.controller().orders(waits, [](const authority::Answer<OrdersAnswer>&) {});
     ASSERT_NE(ticket, 0U);
     EXPECT_EQ(desk.connect(desk.to_key("room-1"))->backend.progress.address, "h:1");
     desk.controller().cancel_orders(ticket);
@@ -80,7 +81,8 @@ TEST(Orders, that_a_drone_does_not_ask_for_again_once_its_connection_has_ended_s
     const std::string id = connected->backend.id;
     OrdersRequest request = desk.for_orders("d1");
     request.connection = 7;
-    EXPECT_EQ(desk.controller().orders(request, [](const Answer<OrdersAnswer>&) {}), 0U) << "answered at once";
+    EXPECT_EQ(desk.controller().orders(request, [](const authority::Answer<OrdersAnswer>&) {}), 0U)
+        << "answered at once";
     desk.report("d1", *connected, {BackendState::ready, {}, {}, "h:1"});
     std::vector<std::string> watched;
     desk.controller().watch(id, [&](const BackendView& view) { watched.push_back(view.backend.progress.address); });
@@ -104,7 +106,7 @@ TEST(Orders, of_a_new_life_are_not_in_doubt_when_the_connection_of_the_former_en
     desk.drone_is_there("d1");
     OrdersRequest request = desk.for_orders("d1");
     request.connection = 7;
-    EXPECT_EQ(desk.controller().orders(request, [](const Answer<OrdersAnswer>&) {}), 0U);
+    EXPECT_EQ(desk.controller().orders(request, [](const authority::Answer<OrdersAnswer>&) {}), 0U);
     desk.drone_begins_again("d1", "life-2", "life-1");
     desk.controller().connection_ended("d1", 7);
     EXPECT_TRUE(desk.controller().drone("d1")->healthy);
@@ -131,8 +133,8 @@ TEST(Orders, that_another_life_of_the_controller_gave_are_not_taken_for_those_of
     OrdersRequest request = desk.for_orders("d1", {number});
     request.controller = "controller-of-yesterday";
     std::size_t left = 0;
-    desk.controller().orders(request,
-                             [&](Answer<OrdersAnswer> answer) { left = std::get<OrdersAnswer>(answer).orders.size(); });
+    desk.controller().orders(
+        request, [&](authority::Answer<OrdersAnswer> answer) { left = std::get<OrdersAnswer>(answer).orders.size(); });
     EXPECT_EQ(left, 1U);
 }
 
@@ -158,7 +160,8 @@ TEST(Orders, have_deadlines_in_order_also_when_the_last_heartbeat_is_long_ago) {
     late.clock_ms -= 44'000;  // it was under way all the while
     late.wait = 20s;
     std::optional<OrdersAnswer> got;
-    desk.controller().orders(late, [&](Answer<OrdersAnswer> answer) { got = std::get<OrdersAnswer>(answer); });
+    desk.controller().orders(late,
+                             [&](authority::Answer<OrdersAnswer> answer) { got = std::get<OrdersAnswer>(answer); });
     desk.pass(19s);
     desk.connect(desk.to_start("room-1"));
     const auto& deadlines = got.value().orders.at(0).deadlines;
@@ -183,7 +186,7 @@ TEST(Orders, are_never_late_whatever_the_delay_of_what_the_drone_says) {
         desk.connect(request);
         OrdersRequest ask = desk.for_orders(drone);
         ask.clock_ms -= delay_ms;
-        desk.controller().orders(ask, [&](Answer<OrdersAnswer> answer) {
+        desk.controller().orders(ask, [&](authority::Answer<OrdersAnswer> answer) {
             const auto& deadlines = std::get<OrdersAnswer>(answer).orders.at(0).deadlines;
             const auto now = static_cast<std::int64_t>(desk.clock_ms());
             EXPECT_EQ(deadlines.hard_terminate_at_ms, now + 50'000 - static_cast<std::int64_t>(delay_ms));
@@ -241,11 +244,12 @@ TEST(Orders, to_end_what_may_have_been_started_leave_the_key_to_its_drone) {
 
 TEST(Orders, to_end_what_nobody_knows_are_refused) {
     ControllerDesk desk(2);
-    EXPECT_EQ(std::get<Refused>(desk.controller().terminate("b-1", Severity::soft)).code, Code::unknown_backend);
+    EXPECT_EQ(std::get<authority::Refused>(desk.controller().terminate("b-1", Severity::soft)).code,
+              Code::unknown_backend);
     desk.drone_is_there("d1", "life-1", 0);
     const auto connected = desk.connect(desk.to_start("room-1"), 0);
     desk.connect(desk.to_key("room-1"), 1);
-    EXPECT_EQ(std::get<Refused>(desk.controller(1).terminate(connected->backend.id, Severity::soft)).code,
+    EXPECT_EQ(std::get<authority::Refused>(desk.controller(1).terminate(connected->backend.id, Severity::soft)).code,
               Code::unknown_drone)
         << "the drone has not spoken to this controller yet";
 }
@@ -280,7 +284,9 @@ TEST(Orders, are_for_one_life_of_a_drone) {
     OrdersRequest request = desk.for_orders("d1");
     request.life = "life-0";
     std::optional<Code> code;
-    const auto note = [&](const Answer<OrdersAnswer>& answer) { code = std::get<Refused>(answer).code; };
+    const auto note = [&](const authority::Answer<OrdersAnswer>& answer) {
+        code = std::get<authority::Refused>(answer).code;
+    };
     desk.controller().orders(request, note);
     EXPECT_EQ(code, Code::unknown_drone);
     code.reset();
@@ -289,4 +295,4 @@ TEST(Orders, are_for_one_life_of_a_drone) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

@@ -2,7 +2,7 @@
 
 #include "keys/controller/controller_desk.h"
 
-namespace holdfast::core {
+namespace holdfast::keys::controller {
 namespace {
 
 /// A controller whose server has lost its memory and grants nothing for a minute; the life before issued tokens up to
@@ -25,7 +25,7 @@ struct Recovering {
         authority.advance(now);
         controller.advance(now);
     }
-    HeartbeatAnswer say(Token token, std::optional<Duration> holds_for, const std::string& to,
+    HeartbeatAnswer say(lease::Token token, std::optional<Duration> holds_for, const std::string& to,
                         BackendState state = BackendState::ready, const std::string& drone = "d1") {
         Heartbeat heartbeat;
         heartbeat.drone = drone;
@@ -37,20 +37,20 @@ struct Recovering {
             {"b-" + drone, {"default", "room-1", "blue"}, token, {state, {}, {}, "h:1"}, 60s, holds_for}};
         heartbeat.reassert_to = to;
         HeartbeatAnswer got;
-        controller.heartbeat(heartbeat,
-                             [&](Answer<HeartbeatAnswer> answer) { got = std::get<HeartbeatAnswer>(answer); });
+        controller.heartbeat(
+            heartbeat, [&](authority::Answer<HeartbeatAnswer> answer) { got = std::get<HeartbeatAnswer>(answer); });
         return got;
     }
-    Answer<Connected> connect(const std::string& tag) {
-        std::optional<Answer<Connected>> got;
+    authority::Answer<Connected> connect(const std::string& tag) {
+        std::optional<authority::Answer<Connected>> got;
         ConnectRequest request = ControllerDesk::to_start("room-1", tag);
-        controller.connect(request, [&](Answer<Connected> answer) { got = std::move(answer); });
+        controller.connect(request, [&](authority::Answer<Connected> answer) { got = std::move(answer); });
         return got.value();
     }
 
-    TestDurable durable;
-    Authority authority;
-    MemoryStore store;
+    authority::TestDurable durable;
+    authority::Authority authority;
+    store::memory::MemoryStore store;
     Controller controller;
 };
 
@@ -63,11 +63,12 @@ TEST(Reassertion, keeps_a_key_and_its_token_over_a_loss_of_memory) {
     EXPECT_EQ(connected.backend.id, "b-d1");
     EXPECT_EQ(connected.backend.token, 900U);
     EXPECT_FALSE(connected.spawned);
-    EXPECT_EQ(std::get<Refused>(server.connect("green")).code, Code::key_tag_mismatch);
+    EXPECT_EQ(std::get<authority::Refused>(server.connect("green")).code, Code::key_tag_mismatch);
     server.at(Instant{1039s});
     EXPECT_EQ(std::get<Connected>(server.connect("blue")).backend.token, 900U) << "to the soft deadline of a whole TTL";
     server.at(Instant{1059s});
-    EXPECT_EQ(std::get<Refused>(server.connect("blue")).code, Code::no_drone) << "taken for a whole TTL from then on";
+    EXPECT_EQ(std::get<authority::Refused>(server.connect("blue")).code, Code::no_drone)
+        << "taken for a whole TTL from then on";
     server.at(Instant{1060s});
     server.say(900, {}, "");
     const auto next = std::get<Connected>(server.connect("green"));
@@ -84,10 +85,11 @@ TEST(Reassertion, is_only_for_what_a_drone_still_holds) {
 TEST(Reassertion, is_for_the_controller_that_was_meant) {
     Recovering server;
     EXPECT_TRUE(server.say(900, 20s, "life-1-of-the-controller").reasserted.empty());
-    EXPECT_EQ(std::get<Refused>(server.connect("blue")).code, Code::recovering);
+    EXPECT_EQ(std::get<authority::Refused>(server.connect("blue")).code, Code::recovering);
     std::vector<Code> why;
-    server.controller.connect(ControllerDesk::to_key("room-1", "blue"),
-                              [&](const Answer<Connected>& answer) { why.push_back(std::get<Refused>(answer).code); });
+    server.controller.connect(
+        ControllerDesk::to_key("room-1", "blue"),
+        [&](const authority::Answer<Connected>& answer) { why.push_back(std::get<authority::Refused>(answer).code); });
     EXPECT_EQ(why, std::vector<Code>{Code::recovering}) << "it may well have a backend, so later, not never";
 }
 
@@ -95,7 +97,8 @@ TEST(Reassertion, is_awaited_before_a_backend_is_said_to_be_unknown) {  // K5
     Recovering server;
     std::vector<Code> why;
     const auto ask = [&] {
-        server.controller.why_unknown("b-d1", [&why](const Refused& refused) { why.push_back(refused.code); });
+        server.controller.why_unknown("b-d1",
+                                      [&why](const authority::Refused& refused) { why.push_back(refused.code); });
     };
     ask();
     server.at(Instant{1009s});
@@ -125,4 +128,4 @@ TEST(Reassertion, of_two_drones_gives_the_key_to_one) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::keys::controller

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 namespace {
 
 const std::vector<std::string> here{"http://127.0.0.1:7400", "http://localhost:7400", "http://[::1]:7400"};
@@ -53,4 +53,4 @@ TEST(OwnAddress, is_a_host_to_connect_to) {
 }
 
 }  // namespace
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

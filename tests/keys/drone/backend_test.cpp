@@ -2,7 +2,7 @@
 
 #include "keys/drone/orders_for_tests.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 namespace {
 
 /// One whose command runs.
@@ -213,4 +213,4 @@ TEST(Backend, says_why_it_ended) {
 }
 
 }  // namespace
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

@@ -4,7 +4,7 @@
 
 #include "keys/drone/orders_for_tests.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 namespace {
 
 /// A drone and what it asked for last.
@@ -57,10 +57,10 @@ struct World {
         step(now);
     }
 
-    void answer_renewal(HolderInstant now, const RenewReply& reply) {
+    void answer_renewal(HolderInstant now, const client::RenewReply& reply) {
         const auto sent = take<SendRenewal>();
         ASSERT_TRUE(sent);
-        const RenewAnswer answer{0, std::vector<RenewReply>(sent->ask.leases.size(), reply)};
+        const RenewAnswer answer{0, std::vector<client::RenewReply>(sent->ask.leases.size(), reply)};
         core.on_renewal(sent->ask, answer, now);
         step(now);
     }
@@ -70,7 +70,7 @@ struct World {
     std::uint64_t next_number = 1;
 };
 
-const Timing a_minute{{20s, 40s, 50s, 60s}, 60s};
+const client::Timing a_minute{{20s, 40s, 50s, 60s}, 60s};
 
 TEST(DroneCore, says_who_it_is_before_it_takes_orders) {
     World world;
@@ -309,7 +309,7 @@ TEST(DroneCore, does_not_reassert_a_key_that_was_barred) {
     world.step(at(30s));
     const auto first = world.take<SendRenewal>();
     ASSERT_EQ(first->ask.backends.size(), 2U);
-    const RenewReply barred = Error{"renewal_barred", "no"}, silent = Error{"unavailable", "not now"};
+    const client::RenewReply barred = Error{"renewal_barred", "no"}, silent = Error{"unavailable", "not now"};
     world.core.on_renewal(first->ask, {0, std::vector{barred, silent}}, at(31s));
     // The server is started anew, and knows neither the leases nor the bar.
     world.step(at(33s));
@@ -320,7 +320,7 @@ TEST(DroneCore, does_not_reassert_a_key_that_was_barred) {
     const auto second = world.take<SendRenewal>();
     ASSERT_TRUE(second);
     EXPECT_EQ(second->ask.backends, std::vector<std::string>{"b-2"}) << "what was barred is not renewed any more";
-    world.core.on_renewal(second->ask, {0, std::vector<RenewReply>{Error{"recovering", "no"}}}, at(33s));
+    world.core.on_renewal(second->ask, {0, std::vector<client::RenewReply>{Error{"recovering", "no"}}}, at(33s));
     world.step(at(33s));
     const auto sent = world.take<SendHeartbeat>();
     ASSERT_TRUE(sent);
@@ -457,4 +457,4 @@ TEST(EndedIds, are_kept_while_an_order_for_them_may_come) {
 }
 
 }  // namespace
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

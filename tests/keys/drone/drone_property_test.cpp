@@ -9,7 +9,7 @@
 #include "supervise/guardian_rules.h"
 #include "support/seeds.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 namespace {
 
 /// A drone, its guardians and a server, with messages that are late, lost and repeated, and a drone that is stopped now
@@ -42,7 +42,7 @@ class Chaos {
         bool wanted = true;  ///< the order is sent until it is done
     };
     struct Process {
-        GuardianRules rules;
+        supervise::GuardianRules rules;
         bool alive = true;
         bool stubborn = false;
     };
@@ -93,10 +93,10 @@ class Chaos {
 
     void guard(const std::string& id, Process& process, HolderInstant when) {
         const auto due = process.rules.step(when);
-        if (due == GuardianRules::Step::none) return;
-        if (due == GuardianRules::Step::terminate && process.stubborn) return;
+        if (due == supervise::GuardianRules::Step::none) return;
+        if (due == supervise::GuardianRules::Step::terminate && process.stubborn) return;
         ASSERT_LT(when, leases_.at(id).expires) << id << " was still alive when its key had run out";
-        if (due == GuardianRules::Step::kill) ++killed_;
+        if (due == supervise::GuardianRules::Step::kill) ++killed_;
         die(id, process, true);
     }
 
@@ -164,10 +164,10 @@ class Chaos {
     /// The server renews at some instant between question and answer.
     void on(const SendRenewal& what) {
         const HolderInstant served = now_ + std::chrono::milliseconds{random_.below(200)};
-        auto replies = std::make_shared<std::vector<RenewReply>>();
+        auto replies = std::make_shared<std::vector<client::RenewReply>>();
         const bool never_came = one_in(6);
         for (const std::string& id : what.ask.backends)
-            replies->push_back(never_came ? RenewReply{Error{"unavailable", "lost"}} : renew(id, served));
+            replies->push_back(never_came ? client::RenewReply{Error{"unavailable", "lost"}} : renew(id, served));
         later(delay() + 200ms, [this, ask = what.ask, replies, lost = never_came || one_in(8)] {
             if (lost)
                 core_.on_renewal(ask, {random_.below(2), Error{"unreachable", "lost"}}, now_);
@@ -176,7 +176,7 @@ class Chaos {
         });
     }
 
-    RenewReply renew(const std::string& id, HolderInstant served) {
+    client::RenewReply renew(const std::string& id, HolderInstant served) {
         Lease& lease = leases_.at(id);
         if (lease.released) return Error{"lease_released", "released"};
         if (served >= lease.expires) return Error{"lease_expired", "expired"};
@@ -184,7 +184,7 @@ class Chaos {
         if (one_in(20)) return Error{"renewal_barred", "barred"};
         lease.expires = served + 60s;
         ++renewals_;
-        return Timing{{20s, 40s, 50s, 60s}, 60s};
+        return client::Timing{{20s, 40s, 50s, 60s}, 60s};
     }
 
     void on(const Launch& what) {
@@ -193,10 +193,10 @@ class Chaos {
         later(delay(), [this, id, deadlines = what.deadlines] {
             core_.on_starting(id, 4000);
             const auto moved = moved_.find(id);
-            const WorkDeadlines known = moved == moved_.end() ? deadlines : moved->second;
+            const supervise::WorkDeadlines known = moved == moved_.end() ? deadlines : moved->second;
             if (now_ >= known.soft || stops_.contains(id))
                 return core_.on_ended(id, {.exit_code = 143, .forced = true});
-            processes_.emplace(id, Process{GuardianRules{known}, true, one_in(3)});
+            processes_.emplace(id, Process{supervise::GuardianRules{known}, true, one_in(3)});
             core_.on_running(id, now_);
             if (one_in(4)) later(seconds(200), [this, id] { die(id, processes_.at(id), false); });
         });
@@ -225,7 +225,7 @@ class Chaos {
     std::multimap<HolderInstant, std::function<void()>> events_;
     std::map<std::string, Lease> leases_;
     std::map<std::string, Process> processes_;
-    std::map<std::string, WorkDeadlines> moved_;
+    std::map<std::string, supervise::WorkDeadlines> moved_;
     std::set<std::string> stops_;
     std::set<std::string> launches_;
     std::size_t ended_ = 0;
@@ -251,4 +251,4 @@ TEST(DroneProperty, no_backend_outlives_its_key_or_runs_twice_whatever_is_late_l
 }
 
 }  // namespace
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

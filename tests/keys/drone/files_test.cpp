@@ -16,7 +16,7 @@
 #include "keys/drone/drone_state.h"
 #include "supervise/processes.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 namespace {
 
 namespace fs = std::filesystem;
@@ -114,7 +114,7 @@ TEST_F(BackendLogs, get_what_comes_through_the_pipe_to_the_last_byte) {
         LogPump pump{{.directory = directory_}};
         int ends[2];
         ASSERT_EQ(::pipe(ends), 0);
-        pump.add("b-1", Fd{ends[0]});
+        pump.add("b-1", supervise::Fd{ends[0]});
         ASSERT_EQ(::write(ends[1], "hello\n", 6), 6);
         ::close(ends[1]);
     }
@@ -142,7 +142,8 @@ const auto silent = [](const std::string&) {};
 TEST_F(Leftovers, are_killed_by_id_and_start_time) {
     const BackendRecords records{directory_};
     const Sleeper guardian;
-    ASSERT_TRUE(records.write({"b-1", boot_id(), guardian.id(), start_time_of(guardian.id()).value(), 0, ""}));
+    ASSERT_TRUE(
+        records.write({"b-1", boot_id(), guardian.id(), supervise::start_time_of(guardian.id()).value(), 0, ""}));
     EXPECT_EQ(kill_leftovers(records, silent), 1U);
     EXPECT_FALSE(guardian.lives());
     EXPECT_TRUE(records.read_all().empty());
@@ -151,7 +152,7 @@ TEST_F(Leftovers, are_killed_by_id_and_start_time) {
 TEST_F(Leftovers, a_stranger_with_the_same_id_is_left_alone) {
     const BackendRecords records{directory_};
     const Sleeper stranger;
-    const auto start = start_time_of(stranger.id()).value();
+    const auto start = supervise::start_time_of(stranger.id()).value();
     ASSERT_TRUE(records.write({"b-1", boot_id(), stranger.id(), start + 1, stranger.id(), ""}));
     ASSERT_TRUE(records.write({"b-2", "another-boot", stranger.id(), start, stranger.id(), ""}));
     EXPECT_EQ(kill_leftovers(records, silent), 0U);
@@ -177,7 +178,7 @@ TEST_F(Lives, are_known_to_those_that_have_the_same_directory_later) {
     options.state_dir = directory_;
     const DroneListener listener{silent, silent, [] {}};
     std::vector<std::string> lives;
-    const std::size_t most = core::limits::earlier_lives;
+    const std::size_t most = controller::limits::earlier_lives;
     for (std::size_t i = 0; i < most + 3; ++i) {
         const auto state = open_drone_state(options, listener);
         ASSERT_TRUE(state) << state.error().message;
@@ -211,7 +212,7 @@ TEST(Ports, established_connections_are_read_from_the_kernels_table) {
 }
 
 TEST(Ports, one_with_a_connection_is_busy) {
-    const Fd listener{::socket(AF_INET, SOCK_STREAM, 0)};
+    const supervise::Fd listener{::socket(AF_INET, SOCK_STREAM, 0)};
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -222,10 +223,10 @@ TEST(Ports, one_with_a_connection_is_busy) {
     ASSERT_EQ(::getsockname(listener.get(), plain, &length), 0);
     const std::uint16_t port = ntohs(address.sin_port);
     EXPECT_TRUE(busy_ports({port}).empty());
-    const Fd client{::socket(AF_INET, SOCK_STREAM, 0)};
+    const supervise::Fd client{::socket(AF_INET, SOCK_STREAM, 0)};
     ASSERT_EQ(::connect(client.get(), plain, length), 0);
     EXPECT_EQ(busy_ports({port}), std::vector<std::uint16_t>{port});
 }
 
 }  // namespace
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

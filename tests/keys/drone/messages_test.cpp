@@ -4,7 +4,7 @@
 
 #include "keys/drone/orders_for_tests.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 namespace {
 
 const Identity drone{.id = "d 1",
@@ -41,7 +41,7 @@ TEST(DroneMessages, a_heartbeat_has_what_the_contract_says) {
     report.port = 41234;
     report.holds_for = 41s;
     ask.backends = {report};
-    const HttpRequest request = heartbeat_request(drone, ask);
+    const client::HttpRequest request = heartbeat_request(drone, ask);
     EXPECT_EQ(request.target, "/v1/drones/d%201/heartbeat");
     EXPECT_EQ(boost::json::parse(request.body), boost::json::parse(R"({
         "life": "abc", "pool": "default", "capacity": 5, "draining": true, "clock_ms": 1500, "address": "10.0.0.7",
@@ -141,4 +141,4 @@ TEST(DroneMessages, an_address_with_colons_gets_brackets) {
 }
 
 }  // namespace
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

@@ -4,7 +4,7 @@
 
 #include "keys/drone/drone_core.h"
 
-namespace holdfast::drone {
+namespace holdfast::keys::drone {
 
 constexpr HolderInstant at(Duration since_start) {
     return HolderInstant{1000s + since_start};
@@ -18,4 +18,4 @@ inline SpawnOrder spawn_order(const std::string& id = "b-1", HolderInstant grant
     return order;
 }
 
-}  // namespace holdfast::drone
+}  // namespace holdfast::keys::drone

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::core {
+namespace holdfast::server {
 
 void FrontWorld::run_until(const std::function<bool()>& done) {
     const Duration end = time.now() + 1min;
@@ -24,7 +24,7 @@ void FrontWorld::pass(Duration passing) {
 FrontUnderTest::FrontUnderTest(FrontWorld& world, const Shape& shape) : engine_(world.server) {
     front_.emplace(Front::Parts{.engine = engine_,
                                 .seed = shape.seed,
-                                .last_write = WriteId{shape.seed, 0},
+                                .last_write = store::cas::WriteId{shape.seed, 0},
                                 .incarnation = [random = Random(shape.seed)]() mutable { return random.next(); },
                                 .wall_ms = [&world] { return 1'800'000'000'000 + to_ms(world.time.now()); },
                                 .clock = [&world] { return world.local(); },
@@ -33,7 +33,7 @@ FrontUnderTest::FrontUnderTest(FrontWorld& world, const Shape& shape) : engine_(
                                 .synchronous = shape.synchronous,
                                 .new_store = shape.new_store,
                                 .remembered = shape.remembered,
-                                .remember = [this](const FrontMemory& memory) { remembered = memory; }});
+                                .remember = [this](const store::cas::FrontMemory& memory) { remembered = memory; }});
     std::optional<Result<void>> ready;
     const auto before = std::exchange(world.each_step, [this](Instant now) { front_->advance(now); });
     front_->advance(world.local());
@@ -41,17 +41,17 @@ FrontUnderTest::FrontUnderTest(FrontWorld& world, const Shape& shape) : engine_(
     world.run_until([&] { return ready.has_value(); });
     EXPECT_TRUE(ready && *ready);
     world.each_step = before;
-    authority_.emplace(Authority::Parts{.durable = front_->durable(),
-                                        .policy = front_->durable().policy(),
-                                        .wall_ms = 1'800'000'000'000,
-                                        .started_at = world.local(),
-                                        .recovering_until = front_->recovering_until(),
-                                        .recovering_why = front_->recovering_why(),
-                                        .agents = front_->durable().agents(),
-                                        .first_request = front_->number() << 40 | 1U,
-                                        .teller = Events::Teller::store,
-                                        .store_gives_tokens = true});
-    EngineStore& store = front_->open(*authority_, authority_->listener());
+    authority_.emplace(authority::Authority::Parts{.durable = front_->durable(),
+                                                   .policy = front_->durable().policy(),
+                                                   .wall_ms = 1'800'000'000'000,
+                                                   .started_at = world.local(),
+                                                   .recovering_until = front_->recovering_until(),
+                                                   .recovering_why = front_->recovering_why(),
+                                                   .agents = front_->durable().agents(),
+                                                   .first_request = front_->number() << 40 | 1U,
+                                                   .teller = authority::Events::Teller::store,
+                                                   .store_gives_tokens = true});
+    store::cas::EngineStore& store = front_->open(*authority_, authority_->listener());
     store.advance(world.local());
     authority_->use(store);
     authority_->advance(world.local());
@@ -68,4 +68,4 @@ void FrontUnderTest::advance(Instant now) {
     authority_->advance(now);
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::server

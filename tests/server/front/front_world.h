@@ -8,7 +8,7 @@
 #include "server/front.h"
 #include "store/cas/sim_engine.h"
 
-namespace holdfast::core {
+namespace holdfast::server {
 
 /// A simulated engine, and write ids that no two users of it share.
 class FrontWorld {
@@ -19,17 +19,17 @@ class FrontWorld {
     void run_until(const std::function<bool()>& done);
     void pass(Duration passing);
 
-    std::function<WriteId()> writes() {
+    std::function<store::cas::WriteId()> writes() {
         return [this] { return ++last_write_; };
     }
     Instant local() const { return Instant{time.now()}; }
 
-    SimTime time;
-    SimServer server;
+    store::cas::SimTime time;
+    store::cas::SimServer server;
     std::function<void(Instant)> each_step;  ///< what is told the time
 
  private:
-    WriteId last_write_ = 0;
+    store::cas::WriteId last_write_ = 0;
 };
 
 /// A whole front with its authority.
@@ -39,22 +39,22 @@ class FrontUnderTest {
         std::uint64_t seed = 1;
         bool new_store = true;
         bool synchronous = false;
-        FrontMemory remembered{};
+        store::cas::FrontMemory remembered{};
     };
     FrontUnderTest(FrontWorld& world, const Shape& shape);
     ~FrontUnderTest();
 
-    Authority& authority() { return *authority_; }
+    authority::Authority& authority() { return *authority_; }
     Front& front() { return *front_; }
     void advance(Instant now);
 
     std::vector<std::string> said;
-    FrontMemory remembered;  ///< last
+    store::cas::FrontMemory remembered;  ///< last
 
  private:
-    SimEngine engine_;
+    store::cas::SimEngine engine_;
     std::optional<Front> front_;
-    std::optional<Authority> authority_;
+    std::optional<authority::Authority> authority_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::server

@@ -6,12 +6,12 @@
 #include "server/front/front_world.h"
 #include "support/seeds.h"
 
-namespace holdfast::core {
+namespace holdfast::server {
 namespace {
 
 /// A holder's belief that it has a lease, until it has to stop (T3).
 struct LossBelief {
-    LeaseName name;
+    lease::LeaseName name;
     std::string holder;
     Duration ttl{};
     Duration usable_until{};  ///< true time
@@ -52,17 +52,17 @@ class LossWorld {
  private:
     struct Kept {
         Duration taken;
-        SimServer::Copy copy;
+        store::cas::SimServer::Copy copy;
     };
 
     bool chance(unsigned percent) { return random_.below(100) < percent; }
-    std::unique_ptr<FrontUnderTest> start(const FrontMemory& remembered) {
+    std::unique_ptr<FrontUnderTest> start(const store::cas::FrontMemory& remembered) {
         return std::make_unique<FrontUnderTest>(
             world_,
             FrontUnderTest::Shape{.seed = random_.next(), .new_store = fronts_.size() < 3, .remembered = remembered});
     }
     /// Of a store that has nothing to do with this one, and is further on.
-    static SimServer::Copy other_history(std::uint64_t seed) {
+    static store::cas::SimServer::Copy other_history(std::uint64_t seed) {
         FrontWorld elsewhere;
         FrontUnderTest front(elsewhere, {.seed = seed + 1'000'000});
         elsewhere.each_step = [&](Instant now) { front.advance(now); };
@@ -94,19 +94,19 @@ class LossWorld {
     }
 
     void acquire() {
-        AcquireRequest request;
+        authority::AcquireRequest request;
         request.holder = "h" + std::to_string(random_.below(4));
         request.session = std::to_string(random_.next());
-        request.intents = {{"r" + std::to_string(random_.below(3)), Predicate::mutates}};
+        request.intents = {{"r" + std::to_string(random_.below(3)), lease::Predicate::mutates}};
         request.ttl = Duration{1s} * static_cast<int>(1 + random_.below(60));
         LossBelief belief{{request.intents[0].resource, 0}, request.holder, *request.ttl, {}};
         const Duration sent = world_.time.now();
-        const Token highest = highest_[belief.name.resource];
-        const auto answer = std::make_shared<std::optional<AcquireAnswer>>();
+        const lease::Token highest = highest_[belief.name.resource];
+        const auto answer = std::make_shared<std::optional<authority::AcquireAnswer>>();
         any_front().authority().acquire(std::move(request),
-                                        [answer](AcquireAnswer given) { *answer = std::move(given); });
+                                        [answer](authority::AcquireAnswer given) { *answer = std::move(given); });
         world_.run_until([&] { return answer->has_value(); });
-        const auto* granted = std::get_if<AcquireGranted>(&**answer);
+        const auto* granted = std::get_if<authority::AcquireGranted>(&**answer);
         if (granted == nullptr) {
             ++report_.refused;
             return;
@@ -123,15 +123,15 @@ class LossWorld {
     }
 
     void renew(LossBelief& belief) {
-        RenewRequest request;
+        authority::RenewRequest request;
         request.holder = belief.holder;
         request.leases.push_back({belief.name, {}});
         const Duration sent = world_.time.now();
-        const auto answers = std::make_shared<std::vector<RenewAnswer>>();
-        any_front().authority().renew(std::move(request),
-                                      [answers](std::vector<RenewAnswer> given) { *answers = std::move(given); });
+        const auto answers = std::make_shared<std::vector<authority::RenewAnswer>>();
+        any_front().authority().renew(
+            std::move(request), [answers](std::vector<authority::RenewAnswer> given) { *answers = std::move(given); });
         world_.run_until([&] { return !answers->empty(); });
-        if (!std::holds_alternative<RenewedLease>(answers->front().result)) return;
+        if (!std::holds_alternative<authority::RenewedLease>(answers->front().result)) return;
         ++report_.renewals;
         belief.usable_until = std::max(belief.usable_until, usable_until(sent, belief.ttl));
     }
@@ -146,7 +146,7 @@ class LossWorld {
     // ---- what happens to the engine ----
 
     /// A copy that is older than the last raise of the marker.
-    const SimServer::Copy& older_copy() {
+    const store::cas::SimServer::Copy& older_copy() {
         std::size_t most = 0;
         while (most + 1 < copies_.size() && copies_[most + 1].taken < world_.time.now() - 2s)
             ++most;
@@ -154,13 +154,13 @@ class LossWorld {
     }
 
     void fault() {
-        SimServer& server = world_.server;
+        store::cas::SimServer& server = world_.server;
         ++report_.losses;
         switch (random_.below(7)) {
             case 0:
                 return server.empty();
             case 1:
-                server.things.erase(Kind::record);
+                server.things.erase(store::cas::Kind::record);
                 return;
             case 2:
                 return server.restore({older_copy().things, std::nullopt});
@@ -184,7 +184,8 @@ class LossWorld {
             act();
         for (std::size_t i = 1; i < fronts_.size(); ++i) {
             if (!chance(40)) continue;
-            const FrontMemory remembered = chance(50) ? fronts_[i]->front().memory() : FrontMemory{};
+            const store::cas::FrontMemory remembered =
+                chance(50) ? fronts_[i]->front().memory() : store::cas::FrontMemory{};
             fronts_[i].reset();
             fronts_[i] = start(remembered);
         }
@@ -200,11 +201,11 @@ class LossWorld {
 
     FrontWorld world_;
     Random random_;
-    SimServer::Copy other_;
+    store::cas::SimServer::Copy other_;
     std::vector<std::unique_ptr<FrontUnderTest>> fronts_;
     std::deque<Kept> copies_;
     std::vector<LossBelief> beliefs_;
-    std::map<std::string, Token> highest_;
+    std::map<std::string, lease::Token> highest_;
     LossReport report_;
 };
 
@@ -226,4 +227,4 @@ TEST(Losses, never_let_two_hold_at_once_nor_lower_a_token) {
     EXPECT_GT(sum.refused, 40U);
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::server

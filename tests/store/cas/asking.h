@@ -8,7 +8,7 @@
 #include "lease/rules.h"
 #include "store/cas/sim_fronts.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 
 /// What came of a call, now or later.
 template <class Value>
@@ -31,36 +31,37 @@ using Promised = std::shared_ptr<Later<Value>>;
 /// Runs a rule through one of the fronts.
 template <class Rule>
 auto apply_at(SimFronts& fronts, std::size_t front, const std::string& resource, Rule rule) {
-    using Verdict = typename decltype(call_rule(rule, std::declval<Record&>(), std::declval<const Neighbours&>(),
-                                                Instant{}))::verdict_type;
+    using Verdict = typename decltype(authority::call_rule(
+        rule, std::declval<lease::Record&>(), std::declval<const lease::Neighbours&>(), Instant{}))::verdict_type;
     auto later = std::make_shared<Later<Verdict>>();
-    apply_rule(fronts.store(front), resource, std::move(rule),
-               [later](const Result<Verdict>& result) { later->set(result); });
+    authority::apply_rule(fronts.store(front), resource, std::move(rule),
+                          [later](const Result<Verdict>& result) { later->set(result); });
     return later;
 }
 
 struct Ask {
     std::string holder;
     Duration ttl = 10s;
-    Predicate predicate = Predicate::mutates;
+    lease::Predicate predicate = lease::Predicate::mutates;
     std::string session{};
     std::uint64_t request = 0;
 };
 /// The token, or 0 if somebody is in the way.
-Promised<Token> ask_acquire(SimFronts& fronts, std::size_t front, const std::string& resource, const Ask& ask);
-Promised<bool> ask_renew(SimFronts& fronts, std::size_t front, const LeaseName& name, const std::string& holder);
-Promised<bool> ask_release(SimFronts& fronts, std::size_t front, const LeaseName& name, const std::string& holder);
+Promised<lease::Token> ask_acquire(SimFronts& fronts, std::size_t front, const std::string& resource, const Ask& ask);
+Promised<bool> ask_renew(SimFronts& fronts, std::size_t front, const lease::LeaseName& name, const std::string& holder);
+Promised<bool> ask_release(SimFronts& fronts, std::size_t front, const lease::LeaseName& name,
+                           const std::string& holder);
 Promised<bool> ask_wait(SimFronts& fronts, std::size_t front, const std::string& resource, std::uint64_t request,
                         const std::string& holder, Duration how_long = 1h);
-Promised<LeaseState> ask_state(SimFronts& fronts, std::size_t front, const LeaseName& name);
-Promised<Record> ask_record(SimFronts& fronts, std::size_t front, const std::string& resource);
+Promised<lease::LeaseState> ask_state(SimFronts& fronts, std::size_t front, const lease::LeaseName& name);
+Promised<lease::Record> ask_record(SimFronts& fronts, std::size_t front, const std::string& resource);
 
 /// The same, until it is answered; zero if it is not.
-Token acquired(SimFronts& fronts, std::size_t front, const std::string& resource, const Ask& ask);
+lease::Token acquired(SimFronts& fronts, std::size_t front, const std::string& resource, const Ask& ask);
 template <class Value>
 std::optional<Value> answered(SimFronts& fronts, const Promised<Value>& later) {
     fronts.run_until([&] { return later->done; }, 20s);
     return later->value;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -2,21 +2,21 @@
 
 #include "store/cas/sim_fronts.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 namespace {
 
-class SimUnderTest final : public StoreUnderTest {
+class SimUnderTest final : public contract::StoreUnderTest {
  public:
-    explicit SimUnderTest(const ContractShape& shape) : fronts_(shape_of(shape)) {}
+    explicit SimUnderTest(const contract::ContractShape& shape) : fronts_(shape_of(shape)) {}
 
     Store& store(std::size_t front) override { return fronts_.store(front); }
-    Told& told(std::size_t front) override { return fronts_.told(front); }
+    contract::Told& told(std::size_t front) override { return fronts_.told(front); }
     std::uint64_t first_request(std::size_t front) const override { return fronts_.number(front) << 40 | 1; }
     bool run_until(const std::function<bool()>& condition, Duration limit) override {
         return fronts_.run_until(condition, limit);
     }
     Duration elapsed() const override { return fronts_.time.now(); }
-    std::string why_not(Ordeal) const override { return {}; }
+    std::string why_not(contract::Ordeal) const override { return {}; }
     void kill_front(std::size_t front) override { fronts_.kill(front); }
     void start_front(std::size_t front) override { fronts_.start(front); }
     void restart_engine() override { fronts_.server.restart(true); }
@@ -29,7 +29,7 @@ class SimUnderTest final : public StoreUnderTest {
     std::size_t clock_steps_noticed(std::size_t front) const override { return fronts_.clock_steps(front); }
 
  private:
-    static SimFronts::Shape shape_of(const ContractShape& shape) {
+    static SimFronts::Shape shape_of(const contract::ContractShape& shape) {
         SimFronts::Shape made;
         made.fronts = shape.fronts;
         made.max_records = 5000;
@@ -40,11 +40,13 @@ class SimUnderTest final : public StoreUnderTest {
     SimFronts fronts_;
 };
 
+using contract::StoreContract;
 INSTANTIATE_TEST_SUITE_P(SimulatedEngine, StoreContract,
-                         testing::Values(ContractStore{
-                             "simulated_engine",
-                             [](const ContractShape& shape) { return std::make_unique<SimUnderTest>(shape); }}),
-                         contract_name);
+                         testing::Values(contract::ContractStore{"simulated_engine",
+                                                                 [](const contract::ContractShape& shape) {
+                                                                     return std::make_unique<SimUnderTest>(shape);
+                                                                 }}),
+                         contract::contract_name);
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

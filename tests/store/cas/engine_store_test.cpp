@@ -7,14 +7,14 @@
 #include "store/cas/asking.h"
 #include "store/cas/stored_record.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 namespace {
 
 /// What the engine keeps of a resource, its instants from when it was written.
 StoredRecord value_of(SimFronts& fronts, const std::string& resource) {
     return *decode_stored(fronts.server.fetch(Kind::record, resource).value);
 }
-std::vector<Lease> leases_of(SimFronts& fronts, const std::string& resource) {
+std::vector<lease::Lease> leases_of(SimFronts& fronts, const std::string& resource) {
     return value_of(fronts, resource).relative.record.leases;
 }
 EngineTime end_of(SimFronts& fronts, const std::string& resource) {
@@ -32,7 +32,7 @@ void treat_first_swap(SimFronts& fronts, SimServer::Fate fate) {
 TEST(EngineStore, takes_one_round_trip_to_grant_renew_and_release) {
     SimFronts fronts;
     const std::uint64_t calls = fronts.server.calls;
-    const Token token = acquired(fronts, 0, "r", {"alice"});
+    const lease::Token token = acquired(fronts, 0, "r", {"alice"});
     EXPECT_TRUE(answered(fronts, ask_renew(fronts, 0, {"r", token}, "alice")).value_or(false));
     EXPECT_TRUE(answered(fronts, ask_release(fronts, 0, {"r", token}, "alice")).value_or(false));
     EXPECT_EQ(fronts.server.calls, calls + 3);
@@ -41,9 +41,9 @@ TEST(EngineStore, takes_one_round_trip_to_grant_renew_and_release) {
 
 TEST(EngineStore, puts_updates_that_come_meanwhile_in_one_swap) {
     SimFronts fronts;
-    std::vector<Promised<Token>> asked;
+    std::vector<Promised<lease::Token>> asked;
     for (int i = 0; i < 100; ++i)
-        asked.push_back(ask_acquire(fronts, 0, "r", {"h" + std::to_string(i), 10s, Predicate::consumes}));
+        asked.push_back(ask_acquire(fronts, 0, "r", {"h" + std::to_string(i), 10s, lease::Predicate::consumes}));
     for (const auto& one : asked)
         EXPECT_NE(answered(fronts, one).value_or(0), 0U);
     EXPECT_EQ(fronts.store(0).counts().swaps, 2U);
@@ -52,9 +52,10 @@ TEST(EngineStore, puts_updates_that_come_meanwhile_in_one_swap) {
 TEST(EngineStore, decides_what_changes_nothing_on_what_the_engine_shows) {
     SimFronts fronts;
     fronts.server.loses_notices = 100;
-    const Token token = acquired(fronts, 0, "r", {"alice"});
+    const lease::Token token = acquired(fronts, 0, "r", {"alice"});
     EXPECT_TRUE(answered(fronts, ask_release(fronts, 1, {"r", token}, "alice")).value_or(false));
-    EXPECT_EQ(answered(fronts, ask_state(fronts, 0, {"r", token})), LeaseState::released) << "not what it remembers";
+    EXPECT_EQ(answered(fronts, ask_state(fronts, 0, {"r", token})), lease::LeaseState::released)
+        << "not what it remembers";
     EXPECT_NE(acquired(fronts, 0, "r", {"bob"}), 0U);
 }
 
@@ -76,7 +77,7 @@ std::vector<std::vector<NamedLease>> pages_of(SimFronts& fronts, std::size_t fro
 
 TEST(EngineStore, shows_when_a_lease_was_granted_as_the_front_that_granted_it_does) {
     SimFronts fronts;
-    const Token token = acquired(fronts, 0, "r", {"alice"});
+    const lease::Token token = acquired(fronts, 0, "r", {"alice"});
     const std::int64_t dated = leases_of(fronts, "r").at(0).acquired_wall_ms;
     EXPECT_GE(dated, 1'000'000);
     fronts.pass(2s);
@@ -123,7 +124,7 @@ TEST(EngineStore, takes_nothing_for_over_before_its_time_at_the_engine) {  // T2
 
 TEST(EngineStore, renews_nothing_that_is_over_when_it_arrives) {  // T2
     SimFronts fronts;
-    const Token token = acquired(fronts, 0, "r", {"alice", 5s});
+    const lease::Token token = acquired(fronts, 0, "r", {"alice", 5s});
     const EngineTime end = end_of(fronts, "r");
     fronts.pass(end - fronts.server.now() - 30ms);
     fronts.server.latency = 100ms;
@@ -142,15 +143,15 @@ TEST(EngineStore, lets_a_lease_last_as_long_as_its_holder_counts) {  // T3
 
 TEST(EngineStore, does_not_take_for_deleted_what_it_took_out_itself_by_a_swap_that_was_not_answered) {
     SimFronts fronts;
-    const Token token = acquired(fronts, 0, "r", {"alice", 60s});
+    const lease::Token token = acquired(fronts, 0, "r", {"alice", 60s});
     ASSERT_NE(token, 0U);
     treat_first_swap(fronts, SimServer::Fate::answer_lost);
     std::optional<Result<bool>> done;
-    apply_rule(
+    authority::apply_rule(
         fronts.store(0), "r",
-        [token](Record& record, Instant) {
-            roll_back(record, token);
-            return Ruling<bool>{true, Effect::freed};
+        [token](lease::Record& record, Instant) {
+            lease::roll_back(record, token);
+            return authority::Ruling<bool>{true, Effect::freed};
         },
         [&](Result<bool> outcome) { done = std::move(outcome); });
     ASSERT_TRUE(fronts.run_until([&] { return done.has_value(); }, 1min));
@@ -172,7 +173,7 @@ TEST(EngineStore, says_in_the_engines_own_words_why_it_writes_nothing_and_does_n
 TEST(EngineStore, finds_out_that_a_swap_took_effect_whose_answer_was_lost) {
     SimFronts fronts;
     treat_first_swap(fronts, SimServer::Fate::answer_lost);
-    const Token token = acquired(fronts, 0, "r", {"alice"});
+    const lease::Token token = acquired(fronts, 0, "r", {"alice"});
     ASSERT_NE(token, 0U);
     const auto leases = leases_of(fronts, "r");
     ASSERT_EQ(leases.size(), 1U) << "and not once more";
@@ -183,7 +184,7 @@ TEST(EngineStore, finds_out_that_a_swap_took_effect_whose_answer_was_lost) {
 TEST(EngineStore, applies_again_what_never_arrived) {
     SimFronts fronts;
     treat_first_swap(fronts, SimServer::Fate::request_lost);
-    const Token token = acquired(fronts, 0, "r", {"alice"});
+    const lease::Token token = acquired(fronts, 0, "r", {"alice"});
     ASSERT_NE(token, 0U);
     const auto leases = leases_of(fronts, "r");
     ASSERT_EQ(leases.size(), 1U);
@@ -193,10 +194,10 @@ TEST(EngineStore, applies_again_what_never_arrived) {
 TEST(EngineStore, takes_out_what_a_lost_swap_granted_when_another_has_written_since) {
     SimFronts fronts;
     treat_first_swap(fronts, SimServer::Fate::answer_lost);
-    const auto asked = ask_acquire(fronts, 0, "r", {"alice", 60s, Predicate::consumes});
+    const auto asked = ask_acquire(fronts, 0, "r", {"alice", 60s, lease::Predicate::consumes});
     fronts.pass(100ms);  // it is there, and its front does not know
-    ASSERT_NE(acquired(fronts, 1, "r", {"bob", 60s, Predicate::consumes}), 0U);
-    const Token token = answered(fronts, asked).value_or(0);
+    ASSERT_NE(acquired(fronts, 1, "r", {"bob", 60s, lease::Predicate::consumes}), 0U);
+    const lease::Token token = answered(fronts, asked).value_or(0);
     ASSERT_NE(token, 0U);
     const auto leases = leases_of(fronts, "r");
     ASSERT_EQ(leases.size(), 2U) << "one of each";
@@ -266,16 +267,16 @@ TEST(EngineStore, wakes_who_waits_elsewhere_at_once) {  // G6
     } cases[] = {
         {"r", "r"}, {"FILE:/a/b", "FILE:/a/**"}, {"FILE:/c/**", "FILE:/c/d/e"}, {"@n/FILE:/e/f/**", "@n/FILE:/**"}};
     for (const auto& one : cases) {
-        const Token token = acquired(fronts, 0, one.held, {"alice", 60s});
+        const lease::Token token = acquired(fronts, 0, one.held, {"alice", 60s});
         ASSERT_TRUE(answered(fronts, ask_wait(fronts, 1, one.waited_for, request, "bob")).value_or(false));
         fronts.pass(2s);
         EXPECT_EQ(fronts.told(1).due.size(), 0U) << one.held;
         ASSERT_TRUE(answered(fronts, ask_release(fronts, 0, {one.held, token}, "alice")).value_or(false));
         EXPECT_TRUE(fronts.run_until([&] { return !fronts.told(1).due.empty(); }, 20ms)) << one.waited_for;
         fronts.pass(1ms);
-        answered(fronts, apply_at(fronts, 1, one.waited_for, [=](Record& record, Instant) {
-                     dequeue(record, request);
-                     return Ruling<bool>{true, Effect::freed};
+        answered(fronts, apply_at(fronts, 1, one.waited_for, [=](lease::Record& record, Instant) {
+                     lease::dequeue(record, request);
+                     return authority::Ruling<bool>{true, Effect::freed};
                  }));
         fronts.pass(3s);
         fronts.told(1).due.clear();
@@ -284,7 +285,7 @@ TEST(EngineStore, wakes_who_waits_elsewhere_at_once) {  // G6
 
 TEST(EngineStore, does_not_keep_the_places_of_waiters_whose_front_died) {  // G6
     SimFronts fronts;
-    const Token token = acquired(fronts, 1, "r", {"alice", 300s});
+    const lease::Token token = acquired(fronts, 1, "r", {"alice", 300s});
     ASSERT_TRUE(answered(fronts, ask_wait(fronts, 0, "r", (fronts.number(0) << 40) + 1, "bob")).value_or(false));
     fronts.pass(30s);
     EXPECT_EQ(value_of(fronts, "r").relative.record.waiters.size(), 1U) << "while it lives, they wait";
@@ -300,9 +301,9 @@ TEST(EngineStore, forgets_a_waiter_that_could_not_be_taken_out) {
     acquired(fronts, 1, "r", {"alice", 300s});
     ASSERT_TRUE(answered(fronts, ask_wait(fronts, 0, "r", request, "bob")).value_or(false));
     fronts.server.set_reachable(false);
-    const auto leaves = apply_at(fronts, 0, "r", [=](Record& record, Instant) {
-        dequeue(record, request);
-        return Ruling<bool>{true, Effect::freed};
+    const auto leaves = apply_at(fronts, 0, "r", [=](lease::Record& record, Instant) {
+        lease::dequeue(record, request);
+        return authority::Ruling<bool>{true, Effect::freed};
     });
     EXPECT_TRUE(leaves->done && !leaves->value);
     fronts.server.set_reachable(true);
@@ -361,8 +362,8 @@ TEST(EngineStore, grants_nothing_on_what_is_no_record) {
 
 TEST(EngineStore, gives_no_token_while_it_may_not) {  // G3
     SimFronts fronts;
-    const Ask alice{"alice", 10s, Predicate::mutates, "one"};
-    const Token held = acquired(fronts, 0, "r", alice);
+    const Ask alice{"alice", 10s, lease::Predicate::mutates, "one"};
+    const lease::Token held = acquired(fronts, 0, "r", alice);
     fronts.may_give_tokens = false;
     const auto renewal = ask_renew(fronts, 0, {"r", held}, "alice");  // in one batch with what follows
     const auto other = ask_renew(fronts, 0, {"r", held}, "alice");
@@ -398,27 +399,28 @@ TEST(EngineStore, writes_down_what_ran_out_within_milliseconds) {  // T5
 
 TEST(EngineStore, tells_others_of_renewals_only_where_somebody_follows_them) {
     SimFronts fronts;
-    const Token plain = acquired(fronts, 0, "r", {"alice"});
-    const Token service = acquired(fronts, 0, "@~services/s", {"alice"});
+    const lease::Token plain = acquired(fronts, 0, "r", {"alice"});
+    const lease::Token service = acquired(fronts, 0, "@~services/s", {"alice"});
     fronts.pass(100ms);
     EXPECT_TRUE(answered(fronts, ask_renew(fronts, 0, {"r", plain}, "alice")).value_or(false));
     EXPECT_TRUE(answered(fronts, ask_renew(fronts, 0, {"@~services/s", service}, "alice")).value_or(false));
     fronts.pass(100ms);
     EXPECT_EQ(fronts.told(0).renewed.size(), 2U);
-    EXPECT_EQ(fronts.told(1).renewed, (std::vector<std::string>{to_string(LeaseName{"@~services/s", service})}));
+    EXPECT_EQ(fronts.told(1).renewed,
+              (std::vector<std::string>{lease::to_string(lease::LeaseName{"@~services/s", service})}));
     EXPECT_EQ(fronts.told(1).granted.size(), 2U);
 }
 
 TEST(EngineStore, counts_the_leases_that_it_wrote_last) {
     SimFronts fronts;
-    const Token token = acquired(fronts, 0, "a", {"alice", 60s});
+    const lease::Token token = acquired(fronts, 0, "a", {"alice", 60s});
     acquired(fronts, 0, "b", {"alice", 2s});
     EXPECT_EQ(fronts.store(0).active_leases(), 2U);
     EXPECT_EQ(fronts.store(1).active_leases(), 0U);
     EXPECT_TRUE(answered(fronts, ask_renew(fronts, 1, {"a", token}, "alice")).value_or(false));
     fronts.pass(3s);
     EXPECT_EQ(fronts.store(1).active_leases(), 1U);
-    EXPECT_EQ(answered(fronts, ask_state(fronts, 0, {"a", token})), LeaseState::active);
+    EXPECT_EQ(answered(fronts, ask_state(fronts, 0, {"a", token})), lease::LeaseState::active);
     EXPECT_EQ(fronts.store(0).active_leases(), 0U);
 }
 
@@ -433,4 +435,4 @@ TEST(EngineStore, answers_everything_when_it_stops) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -4,12 +4,12 @@
 
 #include "server/front/front_world.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 namespace {
 
 /// One front's watch on the engine.
 struct Watching {
-    explicit Watching(FrontWorld& the_world, bool synchronous = false, const FrontMemory& remembered = {})
+    explicit Watching(server::FrontWorld& the_world, bool synchronous = false, const FrontMemory& remembered = {})
         : world(the_world),
           engine(the_world.server),
           watch({.engine = engine,
@@ -38,7 +38,7 @@ struct Watching {
         world.run_until([&] { return done; });
     }
 
-    FrontWorld& world;
+    server::FrontWorld& world;
     SimEngine engine;
     EngineWatch watch;
     Duration doubt{};
@@ -51,7 +51,7 @@ const EngineHello second_boot{"second"};
 }  // namespace
 
 TEST(EngineWatch, has_no_doubt_when_the_engine_is_new_or_the_same) {
-    FrontWorld world;
+    server::FrontWorld world;
     Watching a(world), b(world);
     EXPECT_EQ(a.sees(first_boot), Duration::zero());
     EXPECT_EQ(b.sees(first_boot), Duration::zero());
@@ -59,14 +59,14 @@ TEST(EngineWatch, has_no_doubt_when_the_engine_is_new_or_the_same) {
 }
 
 TEST(EngineWatch, doubts_an_engine_that_may_have_forgotten_for_as_long_as_the_longest_lease) {
-    FrontWorld world;
+    server::FrontWorld world;
     Watching a(world);
     a.sees(first_boot);
     EXPECT_EQ(a.sees(second_boot), 5min);
 }
 
 TEST(EngineWatch, does_not_doubt_a_fail_over_that_is_declared_to_lose_nothing) {
-    FrontWorld world;
+    server::FrontWorld world;
     Watching a(world, true), b(world, true), c(world);
     a.sees(first_boot);
     EXPECT_EQ(a.sees(second_boot), Duration::zero());
@@ -75,7 +75,7 @@ TEST(EngineWatch, does_not_doubt_a_fail_over_that_is_declared_to_lose_nothing) {
 }
 
 TEST(EngineWatch, tells_a_front_that_starts_later_of_a_doubt_and_how_much_of_it_is_left) {
-    FrontWorld world;
+    server::FrontWorld world;
     Watching a(world), b(world), c(world);
     a.sees(first_boot);
     a.sees(second_boot);
@@ -88,7 +88,7 @@ TEST(EngineWatch, tells_a_front_that_starts_later_of_a_doubt_and_how_much_of_it_
 }
 
 TEST(EngineWatch, ends_a_doubt_for_those_who_start_later_unless_there_is_another) {
-    FrontWorld world;
+    server::FrontWorld world;
     Watching a(world), b(world), c(world);
     a.sees(first_boot);
     a.declares("one", {7});
@@ -104,7 +104,7 @@ TEST(EngineWatch, ends_a_doubt_for_those_who_start_later_unless_there_is_another
 }
 
 TEST(EngineWatch, notices_from_the_document_that_a_restart_happened_before_it_came) {
-    FrontWorld world;
+    server::FrontWorld world;
     {
         Watching a(world);
         a.sees(first_boot);
@@ -114,7 +114,7 @@ TEST(EngineWatch, notices_from_the_document_that_a_restart_happened_before_it_ca
 }
 
 TEST(EngineWatch, doubts_an_engine_that_has_lost_everything_while_it_ran) {
-    FrontWorld world;
+    server::FrontWorld world;
     Watching a(world);
     a.sees(first_boot);
     world.server.restart(false);
@@ -123,7 +123,7 @@ TEST(EngineWatch, doubts_an_engine_that_has_lost_everything_while_it_ran) {
 }
 
 TEST(EngineWatch, doubts_an_engine_that_lost_everything_since_an_earlier_start_of_this_front) {
-    FrontWorld world;
+    server::FrontWorld world;
     FrontMemory remembered;
     remembered.place.marker = {7, 7};
     remembered.longest = 2h;
@@ -132,7 +132,7 @@ TEST(EngineWatch, doubts_an_engine_that_lost_everything_since_an_earlier_start_o
 }
 
 TEST(EngineWatch, names_the_incarnations_of_the_marker_that_doubts_have_ended) {
-    FrontWorld world;
+    server::FrontWorld world;
     Watching a(world), b(world);
     a.sees(first_boot);
     EXPECT_FALSE(a.watch.is_over(7));
@@ -153,7 +153,7 @@ TEST(EngineWatch, names_the_incarnations_of_the_marker_that_doubts_have_ended) {
 }
 
 TEST(EngineWatch, counts_with_the_longest_lease_that_any_front_has_allowed) {
-    FrontWorld world;
+    server::FrontWorld world;
     Watching a(world), b(world);
     a.sees(first_boot);
     bool done = false;
@@ -163,7 +163,7 @@ TEST(EngineWatch, counts_with_the_longest_lease_that_any_front_has_allowed) {
 }
 
 TEST(EngineWatch, writes_a_doubt_down_with_its_reason) {
-    FrontWorld world;
+    server::FrontWorld world;
     Watching a(world), b(world);
     a.sees(first_boot);
     a.declares("the clock went ahead");
@@ -173,4 +173,4 @@ TEST(EngineWatch, writes_a_doubt_down_with_its_reason) {
     EXPECT_EQ(b.why, "the clock went ahead");
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -8,17 +8,17 @@
 #include "store/cas/asking.h"
 #include "store/cas/stored_record.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 namespace {
 
 constexpr Duration longest_ttl = 4s;
 
 /// A holder's belief that it has a lease.
 struct Belief {
-    LeaseName name;
+    lease::LeaseName name;
     std::string holder;
     std::string session;
-    Predicate predicate = Predicate::mutates;
+    lease::Predicate predicate = lease::Predicate::mutates;
     Duration ttl{};
     Duration usable_until{};  ///< true time
     bool given_back = false;
@@ -26,12 +26,12 @@ struct Belief {
 
 struct Request {
     enum class Kind : std::uint8_t { acquire, renew, release } kind;
-    LeaseName name;
+    lease::LeaseName name;
     Ask ask;
     Duration sent{};
-    Promised<Token> acquired;
+    Promised<lease::Token> acquired;
     Promised<bool> answered;
-    Token highest_told = 0;  ///< of the resource, when this was asked
+    lease::Token highest_told = 0;  ///< of the resource, when this was asked
 
     bool done() const { return acquired ? acquired->done : answered->done; }
 };
@@ -184,7 +184,7 @@ class History {
         request.name.resource = resource;
         request.ask.holder = "h" + std::to_string(random_.below(3));
         request.ask.ttl = chance(50) ? Duration{1s} : longest_ttl;
-        request.ask.predicate = chance(30) ? Predicate::consumes : Predicate::mutates;
+        request.ask.predicate = chance(30) ? lease::Predicate::consumes : lease::Predicate::mutates;
         request.ask.session = chance(50) ? "one" : "";
         if (chance(30)) request.ask.session = std::to_string(++sessions_);
         request.highest_told = highest_told_[request.name.resource];
@@ -220,7 +220,7 @@ class History {
     }
 
     bool is_told(const Waits& waits) {
-        return Told::has(fronts_.told(waits.front).due, waits.resource + ' ' + std::to_string(waits.request));
+        return contract::Told::has(fronts_.told(waits.front).due, waits.resource + ' ' + std::to_string(waits.request));
     }
     bool is_gone(const Waits& waits) {
         return !fronts_.up(waits.front) || fronts_.number(waits.front) != waits.life ||
@@ -233,9 +233,9 @@ class History {
             if (is_gone(waits)) return true;
             if (!is_told(waits)) return false;
             ++report_.served;
-            apply_at(fronts_, waits.front, waits.resource, [id = waits.request](Record& record, Instant) {
-                dequeue(record, id);
-                return Ruling<bool>{true, Effect::freed};
+            apply_at(fronts_, waits.front, waits.resource, [id = waits.request](lease::Record& record, Instant) {
+                lease::dequeue(record, id);
+                return authority::Ruling<bool>{true, Effect::freed};
             });
             return true;
         });
@@ -261,12 +261,12 @@ class History {
             ++report_.unknown;
             return;
         }
-        const Token token = *request.acquired->value;
+        const lease::Token token = *request.acquired->value;
         if (token == 0) return;
         ++report_.grants;
-        const LeaseName name{request.name.resource, token};
-        if (token <= request.highest_told) report_.violation = "not above those told before: " + to_string(name);
-        Token& highest = highest_told_[name.resource];
+        const lease::LeaseName name{request.name.resource, token};
+        if (token <= request.highest_told) report_.violation = "not above those told before: " + lease::to_string(name);
+        lease::Token& highest = highest_told_[name.resource];
         highest = std::max(highest, token);
         beliefs_.push_back({name, request.ask.holder, request.ask.session, request.ask.predicate, request.ask.ttl,
                             usable_until(request.sent, request.ask.ttl)});
@@ -275,8 +275,8 @@ class History {
 
     static bool meet(const std::string& a, const std::string& b) {
         if (a == b) return true;
-        const auto path = file_path(a);
-        const auto other = file_path(b);
+        const auto path = lease::file_path(a);
+        const auto other = lease::file_path(b);
         return path && other && overlap(*path, *other);
     }
 
@@ -288,9 +288,9 @@ class History {
                 const bool both = fronts_.time.now() < std::min(a.usable_until, b.usable_until);
                 const bool one_party = a.holder == b.holder && a.session == b.session && !a.session.empty();
                 if (!both || one_party || !meet(a.name.resource, b.name.resource) ||
-                    compatible(a.predicate, b.predicate))
+                    lease::compatible(a.predicate, b.predicate))
                     continue;
-                report_.violation = "two at once: " + to_string(a.name) + " and " + to_string(b.name);
+                report_.violation = "two at once: " + lease::to_string(a.name) + " and " + lease::to_string(b.name);
             }
         for (const auto& [name, stored] : fronts_.server.things[Kind::record])
             check_record(name, stored.value);
@@ -305,13 +305,14 @@ class History {
         }
         const Instant now{fronts_.server.now() - kept->written_at};
         const auto& leases = kept->relative.record.leases;
-        for (const Lease& a : leases)
-            for (const Lease& b : leases) {
+        for (const lease::Lease& a : leases)
+            for (const lease::Lease& b : leases) {
                 const bool one_session = a.holder == b.holder && a.session == b.session && !a.session.empty();
                 const bool one_party = &a == &b || one_session;
-                if (one_party || !a.active(now) || !b.active(now) || compatible(a.predicate, b.predicate)) continue;
-                report_.violation = "two in one record: " + to_string(LeaseName{name, a.token}) + " and " +
-                                    to_string(LeaseName{name, b.token});
+                if (one_party || !a.active(now) || !b.active(now) || lease::compatible(a.predicate, b.predicate))
+                    continue;
+                report_.violation = "two in one record: " + lease::to_string(lease::LeaseName{name, a.token}) +
+                                    " and " + lease::to_string(lease::LeaseName{name, b.token});
             }
     }
 
@@ -345,7 +346,7 @@ class History {
     std::vector<Request> requests_;
     std::vector<Belief> beliefs_;
     std::vector<Waits> waiting_;
-    std::map<std::string, Token> highest_told_;
+    std::map<std::string, lease::Token> highest_told_;
     HistoryReport report_;
 };
 
@@ -355,4 +356,4 @@ HistoryReport run_history(const HistoryShape& shape) {
     return History(shape).run();
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

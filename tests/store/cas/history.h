@@ -5,7 +5,7 @@
 
 #include "store/cas/sim_fronts.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 
 /// What a history of random requests, lost calls, crashes and steps of the clock came to.
 struct HistoryReport {
@@ -28,4 +28,4 @@ struct HistoryShape {
 };
 HistoryReport run_history(const HistoryShape& shape);
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -4,7 +4,7 @@
 
 #include "support/seeds.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 namespace {
 
 /// Runs many, and wants enough to have happened.
@@ -51,4 +51,4 @@ TEST(EngineHistory, nor_when_the_engines_clock_jumps) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -5,7 +5,7 @@
 #include "store/cas/known_records.h"
 #include "store/cas/notice.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 namespace {
 
 constexpr Instant noon{1000s};
@@ -90,8 +90,8 @@ TEST(EngineClockBounds, go_on_from_what_was_known_at_an_earlier_start) {
     EXPECT_EQ(even.add(sample(60s, 1ms, 60s)), Duration::zero());
 }
 
-Lease lease(Token token, Duration expires) {
-    Lease made;
+lease::Lease lease(lease::Token token, Duration expires) {
+    lease::Lease made;
     made.token = token;
     made.ttl = 10s;
     made.holder = "alice";
@@ -100,7 +100,7 @@ Lease lease(Token token, Duration expires) {
     return made;
 }
 
-StoredRecord kept_with(std::vector<Lease> leases) {
+StoredRecord kept_with(std::vector<lease::Lease> leases) {
     StoredRecord kept{WriteId(1, 1), morning, {}};
     kept.relative.record.leases = std::move(leases);
     return kept;
@@ -116,7 +116,7 @@ TEST(WriteId, has_bytes_of_one_length_in_the_order_of_the_ids) {
 TEST(StoredRecord, comes_back_as_it_was_written) {
     const ClockRates rates(0);
     const Moment here{noon, morning};
-    Record record;
+    lease::Record record;
     record.leases.push_back(lease(7, 0s));
     record.leases[0].acquired_at = record.leases[0].held_since = noon;
     record.leases[0].expires_at = noon + 10s;
@@ -124,7 +124,7 @@ TEST(StoredRecord, comes_back_as_it_was_written) {
     const StoredRecord kept = to_stored(record, here, rates, WriteId(3, 9));
     EXPECT_EQ(kept.write, (WriteId{3, 9}));
     EXPECT_EQ(record_here(kept, here, rates), record);
-    const Record elsewhere = record_here(kept, {Instant{5s}, morning + 4s}, rates);
+    const lease::Record elsewhere = record_here(kept, {Instant{5s}, morning + 4s}, rates);
     EXPECT_EQ(elsewhere.leases[0].expires_at, Instant{11s}) << "six of ten seconds are left (T1)";
 }
 
@@ -137,20 +137,20 @@ TEST(StoredRecord, says_for_which_times_a_decision_on_it_holds) {
     EXPECT_EQ(window_of(kept, morning + 16s).from, morning + 15s);
     EXPECT_EQ(window_of(kept, morning + 16s).until, morning + 20s);
     kept.relative.record.leases[1].resumable = true;
-    EXPECT_EQ(window_of(kept, morning + 21s).until, morning + 20s + limits::grace) << "R5";
+    EXPECT_EQ(window_of(kept, morning + 21s).until, morning + 20s + lease::limits::grace) << "R5";
 }
 
 TEST(StoredRecord, is_kept_for_as_long_as_its_leases_stay_answerable) {  // R3
     StoredRecord kept = kept_with({lease(1, 10s)});
     EXPECT_EQ(next_end(kept), morning + 10s);
-    EXPECT_EQ(nothing_left_from(kept), morning + 10s + limits::ended_kept);
+    EXPECT_EQ(nothing_left_from(kept), morning + 10s + lease::limits::ended_kept);
     kept.relative.record.leases.clear();
-    kept.relative.record.ended.push_back({1, Ending::released, Instant{2s}});
+    kept.relative.record.ended.push_back({1, lease::Ending::released, Instant{2s}});
     EXPECT_EQ(next_end(kept), EngineTime::max()) << "history needs nobody's care";
-    EXPECT_EQ(nothing_left_from(kept), morning + 2s + limits::ended_kept);
+    EXPECT_EQ(nothing_left_from(kept), morning + 2s + lease::limits::ended_kept);
     kept.relative.record.past.push_back({"alice", Instant{2s}, 1h});
     EXPECT_EQ(nothing_left_from(kept), morning + 2s + 1h) << "R6";
-    Lease metered = lease(2, 10s);
+    lease::Lease metered = lease(2, 10s);
     metered.metered = true;
     metered.held_since = Instant{-2h};
     kept.relative.record.leases = {metered};
@@ -232,4 +232,4 @@ TEST(KnownRecords, are_dropped_for_a_write_that_they_do_not_have) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

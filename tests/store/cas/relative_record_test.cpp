@@ -4,20 +4,20 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 namespace {
 
 TEST(RelativeRecord, brings_what_was_left_and_no_less) {  // Q6
-    Record record;
-    Lease& lease = record.leases.emplace_back();
+    lease::Record record;
+    lease::Lease& lease = record.leases.emplace_back();
     lease.acquired_at = Instant{90s};
     lease.expires_at = Instant{130s};
-    lease.progress = Progress{3, Instant{95s}};
-    record.ended.push_back({7, Ending::released, Instant{80s}});
+    lease.progress = lease::Progress{3, Instant{95s}};
+    record.ended.push_back({7, lease::Ending::released, Instant{80s}});
     record.waiters.push_back({.id = 1, .until = Instant{105s}, .holder = {}, .session = {}});
     record.reserved.push_back({lease, Instant{145s}});
     record.past.push_back({"bob", Instant{70s}, 60s});
-    const Record arrived = to_absolute(to_relative(record, Instant{100s}), Instant{5000s});
+    const lease::Record arrived = to_absolute(to_relative(record, Instant{100s}), Instant{5000s});
     EXPECT_EQ(arrived.leases[0].expires_at, Instant{5030s});
     EXPECT_EQ(arrived.leases[0].acquired_at, Instant{4990s});
     EXPECT_EQ(arrived.leases[0].progress->since, Instant{4995s});
@@ -29,7 +29,7 @@ TEST(RelativeRecord, brings_what_was_left_and_no_less) {  // Q6
 }
 
 TEST(RelativeRecord, stops_at_the_ends_of_time) {
-    Record record;
+    lease::Record record;
     record.waiters.push_back({.id = 1, .until = Instant::max(), .holder = {}, .session = {}});
     EXPECT_EQ(to_absolute({record}, Instant{5s}).waiters[0].until, Instant::max());
     record.waiters[0].until = Instant::min();
@@ -56,8 +56,8 @@ RC_GTEST_PROP(ClockRates, do_not_wear_a_record_away, ()) {
 
 TEST(ClockRates, leave_the_past_and_the_far_future_alone) {
     const ClockRates rates(0.01);
-    Record record;
-    Lease& lease = record.leases.emplace_back();
+    lease::Record record;
+    lease::Lease& lease = record.leases.emplace_back();
     lease.acquired_at = Instant{90s};
     lease.expires_at = Instant{110s};
     record.waiters.push_back({.id = 1, .until = Instant::max(), .holder = {}, .session = {}});
@@ -70,4 +70,4 @@ TEST(ClockRates, leave_the_past_and_the_far_future_alone) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -4,7 +4,7 @@
 
 #include "lease/resource.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 
 void SimTime::move_to(Duration time) {
     while (!events_.empty() && events_.begin()->first <= time) {
@@ -91,10 +91,10 @@ void SimServer::spread(std::string_view notice) {
 FoundRecords SimServer::overlapping(const std::string& resource, std::size_t most) {
     forget_old();
     FoundRecords read{{}, now(), false};
-    const auto path = file_path(resource);
+    const auto path = lease::file_path(resource);
     for (const auto& [name, stored] : things[Kind::record]) {
-        const auto other = file_path(name);
-        if (!path || !other || !overlap(*path, *other)) continue;
+        const auto other = lease::file_path(name);
+        if (!path || !other || !lease::overlap(*path, *other)) continue;
         read.cut |= read.entries.size() == most;
         if (read.entries.size() < most) read.entries.push_back({name, stored.value});
     }
@@ -258,4 +258,4 @@ void SimEngine::set_reachable(bool reachable) {
         fail();
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

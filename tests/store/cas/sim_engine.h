@@ -11,7 +11,7 @@
 #include "store/cas/engine_store.h"
 #include "store/contract/store_under_test.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 
 /// True time, which nobody in it can read, and what is to happen when.
 class SimTime {
@@ -150,4 +150,4 @@ class SimEngine final : public Engine {
     std::shared_ptr<char> alive_ = std::make_shared<char>();
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -5,7 +5,7 @@
 
 #include "store/cas/sim_engine.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 
 /// Some fronts on a simulated engine, each with a clock of its own.
 class SimFronts {
@@ -27,7 +27,7 @@ class SimFronts {
     SimServer server;
 
     EngineStore& store(std::size_t front);
-    Told& told(std::size_t front) { return told_[front]; }
+    contract::Told& told(std::size_t front) { return told_[front]; }
     bool up(std::size_t front) const { return lives_[front] != nullptr; }
     std::uint64_t number(std::size_t front) const { return numbers_[front]; }
     std::size_t clock_steps(std::size_t front) const { return steps_[front]; }
@@ -43,7 +43,7 @@ class SimFronts {
     void start(std::size_t front);
     std::size_t size() const { return lives_.size(); }
 
-    Token last_token = 0;  ///< that was given, by whichever front
+    lease::Token last_token = 0;  ///< that was given, by whichever front
     bool may_give_tokens = true;
 
  private:
@@ -52,7 +52,7 @@ class SimFronts {
     Duration next_due() const;
 
     Shape shape_;
-    std::vector<Told> told_;
+    std::vector<contract::Told> told_;
     std::vector<std::size_t> steps_;
     std::vector<std::string> vanished_;
     std::vector<std::uint64_t> numbers_;
@@ -60,4 +60,4 @@ class SimFronts {
     std::uint64_t last_number_ = 0;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

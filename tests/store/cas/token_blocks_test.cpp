@@ -4,11 +4,11 @@
 
 #include "server/front/front_world.h"
 
-namespace holdfast::core {
+namespace holdfast::store::cas {
 namespace {
 
 constexpr std::int64_t noon_ms = 1'800'000'000'000;
-constexpr Token noon = Token{noon_ms} * TokenBlocks::per_ms;
+constexpr lease::Token noon = lease::Token{noon_ms} * TokenBlocks::per_ms;
 
 }  // namespace
 
@@ -17,13 +17,13 @@ class TokenBlocksTest : public testing::Test {
     TokenBlocks blocks(SimEngine& of) {
         return TokenBlocks({of, world.writes(), [this] { return wall_ms; }});
     }
-    std::optional<Token> first_of(TokenBlocks& tokens) {
+    std::optional<lease::Token> first_of(TokenBlocks& tokens) {
         world.each_step = [&](Instant now) { tokens.advance(now); };
         world.run_until([&] { return tokens.last().has_value(); });
         return tokens.last();
     }
 
-    FrontWorld world;
+    server::FrontWorld world;
     std::int64_t wall_ms = noon_ms;
     SimEngine engine{world.server};
 };
@@ -43,14 +43,14 @@ TEST_F(TokenBlocksTest, begin_at_the_engine_s_clock_and_not_at_the_front_s) {
 TEST_F(TokenBlocksTest, of_two_fronts_do_not_meet) {
     SimEngine other{world.server};
     TokenBlocks first = blocks(engine), second = blocks(other);
-    const Token a = *first_of(first);
+    const lease::Token a = *first_of(first);
     wall_ms = 0;  // a front whose clock is far off
     EXPECT_GE(*first_of(second), a + TokenBlocks::min_size);
 }
 
 TEST_F(TokenBlocksTest, rise_though_the_engine_has_lost_everything) {
     TokenBlocks tokens = blocks(engine);
-    Token highest = 0;
+    lease::Token highest = 0;
     for (int second = 0; second < 60; ++second, wall_ms += 1000) {
         highest = *first_of(tokens) + 100;
         tokens.given(highest);
@@ -63,7 +63,7 @@ TEST_F(TokenBlocksTest, rise_though_the_engine_has_lost_everything) {
 
 TEST_F(TokenBlocksTest, rise_though_the_clock_goes_back) {
     TokenBlocks tokens = blocks(engine);
-    const Token before = *first_of(tokens) + TokenBlocks::min_size;
+    const lease::Token before = *first_of(tokens) + TokenBlocks::min_size;
     tokens.given(before);
     wall_ms -= 3'600'000;
     world.pass(2s);
@@ -72,13 +72,13 @@ TEST_F(TokenBlocksTest, rise_though_the_clock_goes_back) {
 
 TEST_F(TokenBlocksTest, run_ahead_of_the_clock_by_less_than_a_second_however_many_are_given) {
     TokenBlocks tokens = blocks(engine);
-    Token given = 0;
+    lease::Token given = 0;
     for (int ms = 0; ms < 10'000; ms += 10, wall_ms += 10) {
         world.each_step = [&](Instant now) { tokens.advance(now); };
         world.pass(10ms);
         for (int i = 0; i < 5000 && tokens.last(); ++i, ++given)
             tokens.given(*tokens.last() + 1);
-        const Token clock = static_cast<Token>(wall_ms) * TokenBlocks::per_ms;
+        const lease::Token clock = static_cast<lease::Token>(wall_ms) * TokenBlocks::per_ms;
         ASSERT_LT(tokens.last().value_or(0), clock + 1000 * TokenBlocks::per_ms) << ms;
     }
     EXPECT_GT(given, 3'000'000U);
@@ -86,7 +86,7 @@ TEST_F(TokenBlocksTest, run_ahead_of_the_clock_by_less_than_a_second_however_man
 
 TEST_F(TokenBlocksTest, are_renewed_before_they_are_too_old) {
     TokenBlocks tokens = blocks(engine);
-    const Token first = *first_of(tokens);
+    const lease::Token first = *first_of(tokens);
     for (int tenths = 0; tenths < 300; ++tenths) {
         world.pass(100ms);
         ASSERT_TRUE(tokens.last()) << tenths;
@@ -113,10 +113,10 @@ TEST_F(TokenBlocksTest, are_not_given_of_a_block_that_is_older_than_a_few_second
 
 TEST_F(TokenBlocksTest, are_reserved_anew_when_half_are_given) {
     TokenBlocks tokens = blocks(engine);
-    const Token begin = *first_of(tokens);
+    const lease::Token begin = *first_of(tokens);
     tokens.given(begin + TokenBlocks::min_size / 2 + 1);
     EXPECT_EQ(tokens.last(), begin + TokenBlocks::min_size / 2 + 1);
     world.run_until([&] { return tokens.last() >= begin + TokenBlocks::min_size; });
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::cas

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace holdfast::core {
+namespace holdfast::store::contract {
 
 std::string contract_name(const testing::TestParamInfo<ContractStore>& info) {
     return info.param.name;
@@ -28,87 +28,94 @@ void StoreContract::pass(Duration time) {
     tested->run_until([&] { return tested->elapsed() >= end; }, time + 60s);
 }
 
-auto StoreContract::ask(std::size_t front, const std::string& resource, const Ask& ask) -> Promised<Token> {
+auto StoreContract::ask(std::size_t front, const std::string& resource, const Ask& ask) -> Promised<lease::Token> {
     Ask asked = ask;
     if (asked.token == 0) asked.token = ++next_token;
-    return apply(front, resource, [asked](Record& record, const Neighbours& neighbours, Instant now) -> Ruling<Token> {
-        Claim claim;
-        claim.holder = asked.holder;
-        claim.session = asked.session;
-        claim.metadata = asked.metadata;
-        claim.predicate = asked.predicate;
-        claim.ttl = asked.ttl;
-        claim.token = asked.token;
-        claim.request = asked.request;
-        claim.queued = asked.request != 0;
-        claim.priority = static_cast<Priority>(asked.request);
-        const auto verdict = core::acquire(record, neighbours, claim, now);
-        if (const auto* granted = std::get_if<Granted>(&verdict)) return {granted->lease.token, Effect::changed};
-        return {Token{0}, Effect::none};
-    });
+    return apply(front, resource,
+                 [asked](lease::Record& record, const lease::Neighbours& neighbours,
+                         Instant now) -> authority::Ruling<lease::Token> {
+                     lease::Claim claim;
+                     claim.holder = asked.holder;
+                     claim.session = asked.session;
+                     claim.metadata = asked.metadata;
+                     claim.predicate = asked.predicate;
+                     claim.ttl = asked.ttl;
+                     claim.token = asked.token;
+                     claim.request = asked.request;
+                     claim.queued = asked.request != 0;
+                     claim.priority = static_cast<lease::Priority>(asked.request);
+                     const auto verdict = lease::acquire(record, neighbours, claim, now);
+                     if (const auto* granted = std::get_if<lease::Granted>(&verdict))
+                         return {granted->lease.token, Effect::changed};
+                     return {lease::Token{0}, Effect::none};
+                 });
 }
 
-auto StoreContract::ask_renew(std::size_t front, const LeaseName& name, const std::string& holder) -> Promised<bool> {
-    return apply(front, name.resource, [=](Record& record, Instant now) -> Ruling<bool> {
-        Renewal renewal;
+auto StoreContract::ask_renew(std::size_t front, const lease::LeaseName& name, const std::string& holder)
+    -> Promised<bool> {
+    return apply(front, name.resource, [=](lease::Record& record, Instant now) -> authority::Ruling<bool> {
+        lease::Renewal renewal;
         renewal.token = name.token;
         renewal.holder = holder;
         renewal.resource = name.resource;
-        const bool renewed = std::holds_alternative<Renewed>(core::renew(record, renewal, Policy{}, now));
+        const bool renewed =
+            std::holds_alternative<lease::Renewed>(lease::renew(record, renewal, lease::Policy{}, now));
         return {renewed, renewed ? Effect::changed : Effect::none};
     });
 }
 
-auto StoreContract::ask_release(std::size_t front, const LeaseName& name, const std::string& holder) -> Promised<bool> {
-    return apply(front, name.resource, [=](Record& record, Instant now) -> Ruling<bool> {
-        const bool released = std::holds_alternative<Released>(core::release(record, name.token, holder, now));
+auto StoreContract::ask_release(std::size_t front, const lease::LeaseName& name, const std::string& holder)
+    -> Promised<bool> {
+    return apply(front, name.resource, [=](lease::Record& record, Instant now) -> authority::Ruling<bool> {
+        const bool released = std::holds_alternative<lease::Released>(lease::release(record, name.token, holder, now));
         return {released, released ? Effect::freed : Effect::none};
     });
 }
 
 auto StoreContract::ask_wait(std::size_t front, const std::string& resource, std::uint64_t request,
                              const std::string& holder, Duration how_long) -> Promised<bool> {
-    return apply(front, resource, [=](Record& record, Instant now) -> Ruling<bool> {
-        Claim claim;
+    return apply(front, resource, [=](lease::Record& record, Instant now) -> authority::Ruling<bool> {
+        lease::Claim claim;
         claim.holder = holder;
         claim.request = request;
-        claim.priority = static_cast<Priority>(request);
-        return {!enqueue(record, claim, now + how_long), Effect::changed};
+        claim.priority = static_cast<lease::Priority>(request);
+        return {!lease::enqueue(record, claim, now + how_long), Effect::changed};
     });
 }
 
-auto StoreContract::ask_state(std::size_t front, const LeaseName& name) -> Promised<Verified> {
-    return apply(front, name.resource, [=](Record& record, Instant now) -> Ruling<Verified> {
-        return {verify(record, name.token, now), Effect::none};
+auto StoreContract::ask_state(std::size_t front, const lease::LeaseName& name) -> Promised<lease::Verified> {
+    return apply(front, name.resource, [=](lease::Record& record, Instant now) -> authority::Ruling<lease::Verified> {
+        return {lease::verify(record, name.token, now), Effect::none};
     });
 }
 
-auto StoreContract::ask_leases_of(std::size_t front, const std::string& holder) -> Promised<std::vector<LeaseName>> {
-    auto later = std::make_shared<Later<std::vector<LeaseName>>>();
+auto StoreContract::ask_leases_of(std::size_t front, const std::string& holder)
+    -> Promised<std::vector<lease::LeaseName>> {
+    auto later = std::make_shared<Later<std::vector<lease::LeaseName>>>();
     tested->store(front).leases_of(
         holder, Store::Which::active, 100'000,
-        [later](const Result<std::vector<LeaseName>>& names) { settle_later(*later, names); });
+        [later](const Result<std::vector<lease::LeaseName>>& names) { settle_later(*later, names); });
     return later;
 }
 
-Token StoreContract::acquire(std::size_t front, const std::string& resource, const Ask& asked) {
+lease::Token StoreContract::acquire(std::size_t front, const std::string& resource, const Ask& asked) {
     return answer(ask(front, resource, asked)).value_or(0);
 }
 
-bool StoreContract::renew(std::size_t front, const LeaseName& name, const std::string& holder) {
+bool StoreContract::renew(std::size_t front, const lease::LeaseName& name, const std::string& holder) {
     return answer(ask_renew(front, name, holder)).value_or(false);
 }
 
-bool StoreContract::release(std::size_t front, const LeaseName& name, const std::string& holder) {
+bool StoreContract::release(std::size_t front, const lease::LeaseName& name, const std::string& holder) {
     return answer(ask_release(front, name, holder)).value_or(false);
 }
 
-LeaseState StoreContract::state(std::size_t front, const LeaseName& name) {
+lease::LeaseState StoreContract::state(std::size_t front, const lease::LeaseName& name) {
     const auto verified = answer(ask_state(front, name));
-    return verified ? verified->state : LeaseState::unknown;
+    return verified ? verified->state : lease::LeaseState::unknown;
 }
 
-bool StoreContract::ask_answered(std::size_t front, const LeaseName& name) {
+bool StoreContract::ask_answered(std::size_t front, const lease::LeaseName& name) {
     const auto later = ask_state(front, name);
     EXPECT_TRUE(tested->run_until([&] { return later->done; }, 60s)) << "no answer";
     return later->value.has_value();
@@ -118,7 +125,7 @@ std::vector<std::string> StoreContract::leases_of(std::size_t front, const std::
     std::vector<std::string> lines;
     const auto names = answer(ask_leases_of(front, holder));
     if (names)
-        for (const LeaseName& name : *names)
+        for (const lease::LeaseName& name : *names)
             lines.push_back(to_string(name));
     std::sort(lines.begin(), lines.end());
     return lines;
@@ -135,7 +142,7 @@ std::vector<std::string> StoreContract::list_all(std::size_t front, const Listin
         const auto page = answer(later);
         if (!page) break;
         for (const NamedLease& named : page->leases)
-            lines.push_back(to_string(LeaseName{named.resource, named.lease.token}));
+            lines.push_back(to_string(lease::LeaseName{named.resource, named.lease.token}));
         after = page->next;
         if (after.empty()) break;
     }
@@ -145,4 +152,4 @@ std::vector<std::string> StoreContract::list_all(std::size_t front, const Listin
     return lines;
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::contract

@@ -7,7 +7,7 @@
 #include "lease/rules.h"
 #include "store/contract/store_under_test.h"
 
-namespace holdfast::core {
+namespace holdfast::store::contract {
 
 /// What every store keeps to, checked through the rules and nothing else. A test program that links
 /// holdfast_store_contract runs all of it against a store of its own by
@@ -34,37 +34,37 @@ class StoreContract : public testing::TestWithParam<ContractStore> {
     struct Ask {
         std::string holder;
         Duration ttl = 60s;
-        Predicate predicate = Predicate::mutates;
+        lease::Predicate predicate = lease::Predicate::mutates;
         std::string session{};
         std::uint64_t request = 0;  ///< if it may be in the queue
-        Token token{};              ///< to give, if it is not too low
+        lease::Token token{};       ///< to give, if it is not too low
         std::string metadata{};
     };
     /// The token, or 0 if somebody is in the way.
-    Promised<Token> ask(std::size_t front, const std::string& resource, const Ask& ask);
-    Promised<bool> ask_renew(std::size_t front, const LeaseName& name, const std::string& holder);
-    Promised<bool> ask_release(std::size_t front, const LeaseName& name, const std::string& holder);
+    Promised<lease::Token> ask(std::size_t front, const std::string& resource, const Ask& ask);
+    Promised<bool> ask_renew(std::size_t front, const lease::LeaseName& name, const std::string& holder);
+    Promised<bool> ask_release(std::size_t front, const lease::LeaseName& name, const std::string& holder);
     Promised<bool> ask_wait(std::size_t front, const std::string& resource, std::uint64_t request,
                             const std::string& holder, Duration how_long = 1h);
-    Promised<Verified> ask_state(std::size_t front, const LeaseName& name);
-    Promised<std::vector<LeaseName>> ask_leases_of(std::size_t front, const std::string& holder);
+    Promised<lease::Verified> ask_state(std::size_t front, const lease::LeaseName& name);
+    Promised<std::vector<lease::LeaseName>> ask_leases_of(std::size_t front, const std::string& holder);
 
     /// Runs a rule: `rule(Record&, const Neighbours&, Instant) -> Ruling<Verdict>`.
     template <class Rule>
     auto apply(std::size_t front, const std::string& resource, Rule rule) {
-        using Verdict = typename decltype(call_rule(rule, std::declval<Record&>(), std::declval<const Neighbours&>(),
-                                                    Instant{}))::verdict_type;
+        using Verdict = typename decltype(authority::call_rule(
+            rule, std::declval<lease::Record&>(), std::declval<const lease::Neighbours&>(), Instant{}))::verdict_type;
         auto later = std::make_shared<Later<Verdict>>();
-        apply_rule(tested->store(front), resource, std::move(rule),
-                   [later](const Result<Verdict>& result) { settle_later(*later, result); });
+        authority::apply_rule(tested->store(front), resource, std::move(rule),
+                              [later](const Result<Verdict>& result) { settle_later(*later, result); });
         return later;
     }
 
     // The same, until they are answered: fails the test if they are not, or with an error.
-    Token acquire(std::size_t front, const std::string& resource, const Ask& ask);
-    bool renew(std::size_t front, const LeaseName& name, const std::string& holder);
-    bool release(std::size_t front, const LeaseName& name, const std::string& holder);
-    LeaseState state(std::size_t front, const LeaseName& name);
+    lease::Token acquire(std::size_t front, const std::string& resource, const Ask& ask);
+    bool renew(std::size_t front, const lease::LeaseName& name, const std::string& holder);
+    bool release(std::size_t front, const lease::LeaseName& name, const std::string& holder);
+    lease::LeaseState state(std::size_t front, const lease::LeaseName& name);
     std::vector<std::string> leases_of(std::size_t front, const std::string& holder);
     struct Listing {
         std::string name_space{}, prefix{}, holder{};
@@ -73,7 +73,7 @@ class StoreContract : public testing::TestWithParam<ContractStore> {
     std::vector<std::string> list_all(std::size_t front, const Listing& listing);
 
     /// Asks what has become of a lease, and waits for that. False if there is no answer but an error.
-    bool ask_answered(std::size_t front, const LeaseName& name);
+    bool ask_answered(std::size_t front, const lease::LeaseName& name);
 
     template <class Value>
     std::optional<Value> answer(const Promised<Value>& later, Duration limit = 20s) {
@@ -87,7 +87,7 @@ class StoreContract : public testing::TestWithParam<ContractStore> {
     void pass(Duration time);
 
     std::unique_ptr<StoreUnderTest> tested;
-    Token next_token = 1000;
+    lease::Token next_token = 1000;
     std::string skipped;
 
  private:
@@ -110,4 +110,4 @@ class StoreContract : public testing::TestWithParam<ContractStore> {
 /// For INSTANTIATE_TEST_SUITE_P.
 std::string contract_name(const testing::TestParamInfo<ContractStore>& info);
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::contract

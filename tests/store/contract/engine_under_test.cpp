@@ -6,11 +6,11 @@
 #include "base/clock.h"
 #include "store/cas/engine_store.h"
 
-namespace holdfast::core {
+namespace holdfast::store::contract {
 namespace {
 
 /// One life of a front.
-class Front final : public EngineListener {
+class Front final : public cas::EngineListener {
  public:
     struct Parts {
         boost::asio::io_context& loop;
@@ -28,7 +28,7 @@ class Front final : public EngineListener {
                   .listener = parts.told,
                   .hash_key = {1, parts.number},
                   .front = parts.number,
-                  .last_write = WriteId{parts.number, 0},
+                  .last_write = cas::WriteId{parts.number, 0},
                   .seed = parts.number,
                   .give_up_after = parts.patience,
                   .last_token = {},
@@ -47,7 +47,7 @@ class Front final : public EngineListener {
     void forget() { engine_->stop(); }
 
     Instant time() const { return store_clock_now() + ahead_; }
-    EngineStore& store() { return store_; }
+    cas::EngineStore& store() { return store_; }
     void work() {
         while (store_.advance(time())) {
         }
@@ -57,7 +57,7 @@ class Front final : public EngineListener {
         return due == Instant::max() ? Duration{1s} : due - time();
     }
 
-    void on_reachable(const EngineHello&) override {
+    void on_reachable(const cas::EngineHello&) override {
         store_.advance(time());
         store_.on_reachable();
         reached_ = true;
@@ -74,8 +74,8 @@ class Front final : public EngineListener {
 
  private:
     Duration ahead_;
-    std::unique_ptr<Engine> engine_;
-    EngineStore store_;
+    std::unique_ptr<cas::Engine> engine_;
+    cas::EngineStore store_;
     bool reached_ = false;
 };
 
@@ -157,4 +157,4 @@ std::unique_ptr<StoreUnderTest> under_test(EngineUnderTest engine, const Contrac
     return std::make_unique<RealEngine>(std::move(engine), shape);
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::contract

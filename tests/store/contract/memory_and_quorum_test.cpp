@@ -3,7 +3,7 @@
 #include "store/quorum/cluster.h"
 #include "store/quorum/quorum_config.h"
 
-namespace holdfast::core {
+namespace holdfast::store::contract {
 namespace {
 
 /// Time that the test makes up, in steps of its own.
@@ -34,7 +34,7 @@ class MemoryUnderTest final : public StoreUnderTest {
  private:
     Instant now_{1000s};
     Told told_;
-    MemoryStore store_{told_, {1, 2}};
+    memory::MemoryStore store_{told_, {1, 2}};
 };
 
 /// Three nodes; each is a front, and the engine is all of them.
@@ -51,7 +51,7 @@ class QuorumUnderTest final : public StoreUnderTest {
     }
     Told& told(std::size_t front) override { return told_.at(front); }
     std::uint64_t first_request(std::size_t front) const override {
-        return core::first_request(static_cast<NodeIndex>(front), cluster_.config(front).boot);
+        return quorum::first_request(static_cast<quorum::NodeIndex>(front), cluster_.config(front).boot);
     }
     bool run_until(const std::function<bool()>& condition, Duration limit) override {
         for (const Duration end = cluster_.elapsed() + limit; !condition();) {
@@ -69,7 +69,7 @@ class QuorumUnderTest final : public StoreUnderTest {
     void kill_front(std::size_t front) override {
         cluster_.crash(front);
         for (std::size_t other = 0; other < 3; ++other)
-            if (cluster_.up(other)) cluster_.store(other).set_peer(static_cast<NodeIndex>(front), std::nullopt);
+            if (cluster_.up(other)) cluster_.store(other).set_peer(static_cast<quorum::NodeIndex>(front), std::nullopt);
     }
     void start_front(std::size_t front) override { cluster_.start_again(front); }
     void restart_engine() override {
@@ -82,13 +82,13 @@ class QuorumUnderTest final : public StoreUnderTest {
     }
 
  private:
-    static Cluster::Shape shape_of(const ContractShape& shape) {
-        Cluster::Shape made;
+    static quorum::Cluster::Shape shape_of(const ContractShape& shape) {
+        quorum::Cluster::Shape made;
         for (const Duration ahead : shape.clocks_ahead)
             made.clocks.push_back({ahead, 1});
         return made;
     }
-    Cluster cluster_;
+    quorum::Cluster cluster_;
     std::vector<Told> told_;
 };
 
@@ -103,4 +103,4 @@ INSTANTIATE_TEST_SUITE_P(Quorum, StoreContract,
                          contract_name);
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::contract

@@ -2,7 +2,7 @@
 
 #include "store/contract/contract.h"
 
-namespace holdfast::core {
+namespace holdfast::store::contract {
 namespace {
 
 bool is_unavailable(const std::string& code) {
@@ -24,7 +24,7 @@ TEST_P(StoreContract, goes_on_when_a_front_was_killed_between_reading_and_writin
 TEST_P(StoreContract, ends_the_leases_of_a_front_that_was_killed_in_time) {
     HOLDFAST_SET_UP({Ordeal::several_fronts, Ordeal::front_killed});
     const Duration sent = tested->elapsed();
-    const LeaseName name{"r", acquire(0, "r", {"alice", 3s})};
+    const lease::LeaseName name{"r", acquire(0, "r", {"alice", 3s})};
     tested->kill_front(0);
     EXPECT_EQ(acquire(1, "r", {"bob"}), 0U);
     EXPECT_TRUE(until([&] { return acquire(1, "r", {"bob"}) != 0; }, 30s));
@@ -35,7 +35,7 @@ TEST_P(StoreContract, ends_the_leases_of_a_front_that_was_killed_in_time) {
 
 TEST_P(StoreContract, tells_of_what_ran_out_though_the_front_that_granted_it_is_gone) {
     HOLDFAST_SET_UP({Ordeal::several_fronts, Ordeal::front_killed});
-    const LeaseName name{"r", acquire(0, "r", {"alice", 1s})};
+    const lease::LeaseName name{"r", acquire(0, "r", {"alice", 1s})};
     tested->kill_front(0);
     EXPECT_TRUE(until([&] { return Told::has(tested->told(1).expired, to_string(name)); }, 60s));
 }
@@ -43,7 +43,7 @@ TEST_P(StoreContract, tells_of_what_ran_out_though_the_front_that_granted_it_is_
 TEST_P(StoreContract, does_not_wait_for_the_waiters_of_a_front_that_is_gone) {  // G6
     HOLDFAST_SET_UP({Ordeal::several_fronts, Ordeal::front_killed});
     const std::uint64_t gone = tested->first_request(0);
-    const Token token = acquire(1, "r", {"alice"});
+    const lease::Token token = acquire(1, "r", {"alice"});
     ASSERT_TRUE(answer(ask_wait(0, "r", gone, "bob")).value_or(false));
     tested->kill_front(0);
     EXPECT_TRUE(release(1, {"r", token}, "alice"));
@@ -52,11 +52,11 @@ TEST_P(StoreContract, does_not_wait_for_the_waiters_of_a_front_that_is_gone) {  
 
 TEST_P(StoreContract, keeps_leases_over_a_restart_of_the_engine) {
     HOLDFAST_SET_UP({Ordeal::several_fronts, Ordeal::engine_restarted});
-    const LeaseName name{"r", acquire(0, "r", {"alice"})};
+    const lease::LeaseName name{"r", acquire(0, "r", {"alice"})};
     ASSERT_NE(name.token, 0U);
     tested->restart_engine();
     ASSERT_TRUE(until([&] { return ask_answered(0, name) && ask_answered(1, name); }, 60s)) << "by itself";
-    EXPECT_EQ(state(1, name), LeaseState::active);
+    EXPECT_EQ(state(1, name), lease::LeaseState::active);
     EXPECT_EQ(acquire(1, "r", {"bob"}), 0U);
     EXPECT_TRUE(renew(0, name, "alice"));
     const std::uint64_t request = tested->first_request(1);
@@ -67,7 +67,7 @@ TEST_P(StoreContract, keeps_leases_over_a_restart_of_the_engine) {
 
 TEST_P(StoreContract, fails_soon_while_the_engine_cannot_be_reached_and_comes_back_by_itself) {
     HOLDFAST_SET_UP({Ordeal::several_fronts, Ordeal::engine_unreachable});
-    const LeaseName name{"r", acquire(0, "r", {"alice", 300s})};
+    const lease::LeaseName name{"r", acquire(0, "r", {"alice", 300s})};
     tested->reach_engine(false);
     const auto during = ask(0, "other", {"bob"});
     ASSERT_TRUE(until([&] { return during->done; }, 30s));
@@ -75,7 +75,7 @@ TEST_P(StoreContract, fails_soon_while_the_engine_cannot_be_reached_and_comes_ba
     EXPECT_NE(during->message, "");
     tested->reach_engine(true);
     ASSERT_TRUE(until([&] { return ask_answered(0, name) && ask_answered(1, name); }, 60s));
-    EXPECT_EQ(state(0, name), LeaseState::active);
+    EXPECT_EQ(state(0, name), lease::LeaseState::active);
     EXPECT_TRUE(until([&] { return acquire(1, "other", {"carol"}) != 0; }, 60s))
         << "of what failed nothing is left, or not for long";
 }
@@ -109,7 +109,7 @@ TEST_P(StoreContract, counts_a_holders_time_from_before_a_slow_answer) {  // T3
 
 TEST_P(StoreContract, notices_that_the_engines_clock_went_ahead_before_it_grants_by_it) {
     HOLDFAST_SET_UP({Ordeal::several_fronts, Ordeal::engine_clock_stepped});
-    const LeaseName name{"r", acquire(0, "r", {"alice", 60s})};
+    const lease::LeaseName name{"r", acquire(0, "r", {"alice", 60s})};
     EXPECT_EQ(acquire(1, "r", {"bob"}), 0U);
     tested->step_clock(1h);
     for (const std::size_t front : {0U, 1U}) {
@@ -124,10 +124,10 @@ TEST_P(StoreContract, notices_that_the_engines_clock_went_ahead_before_it_grants
 
 TEST_P(StoreContract, goes_on_when_the_engines_clock_went_back) {
     HOLDFAST_SET_UP({Ordeal::several_fronts, Ordeal::engine_clock_stepped});
-    const LeaseName name{"r", acquire(0, "r", {"alice", 60s})};
+    const lease::LeaseName name{"r", acquire(0, "r", {"alice", 60s})};
     tested->step_clock(-1h);
     EXPECT_TRUE(until([&] { return ask_answered(0, name) && ask_answered(1, name); }, 30s));
-    EXPECT_EQ(state(1, name), LeaseState::active);
+    EXPECT_EQ(state(1, name), lease::LeaseState::active);
     EXPECT_EQ(acquire(1, "r", {"bob"}), 0U);
     EXPECT_TRUE(release(1, name, "alice"));
     EXPECT_GT(acquire(1, "r", {"bob"}), name.token);
@@ -137,8 +137,8 @@ TEST_P(StoreContract, does_not_care_what_a_front_takes_the_time_to_be) {  // T1
     HOLDFAST_SET_UP({Ordeal::several_fronts, Ordeal::front_clock_off},
                     ContractShape{.fronts = 2, .clocks_ahead = {Duration{0s}, Duration{5h}}});
     const Duration sent = tested->elapsed();
-    const LeaseName name{"r", acquire(0, "r", {"alice", 2s})};
-    EXPECT_EQ(state(1, name), LeaseState::active);
+    const lease::LeaseName name{"r", acquire(0, "r", {"alice", 2s})};
+    EXPECT_EQ(state(1, name), lease::LeaseState::active);
     EXPECT_EQ(acquire(1, "r", {"bob"}), 0U);
     EXPECT_TRUE(until([&] { return acquire(1, "r", {"bob", 2s}) != 0; }, 30s));
     EXPECT_GE(tested->elapsed(), sent + 2s);
@@ -147,4 +147,4 @@ TEST_P(StoreContract, does_not_care_what_a_front_takes_the_time_to_be) {  // T1
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::contract

@@ -6,18 +6,19 @@
 
 #include "store/cas/engine.h"
 
-namespace holdfast::core {
+namespace holdfast::store::contract {
 
 /// An engine's position rises with what is written, is the same for swaps and looks, and a swap that requires a higher
 /// one is refused, writes nothing and shows nothing (docs/decisions/0013-engines-that-forget.md). `swap` and `fetch`
 /// wait for the answer. REQUIRES: nobody else writes.
 struct PositionCheck {
-    std::function<Result<Swapped>(const Swap&)> swap;
-    std::function<Result<Reading>(std::string_view name)> fetch;
+    std::function<Result<cas::Swapped>(const cas::Swap&)> swap;
+    std::function<Result<cas::Reading>(std::string_view name)> fetch;
 };
 inline void check_that_swaps_ask_for_the_position(const PositionCheck& engine) {
-    const auto write = [&](WriteId expected, WriteId becomes, Position position, std::string_view bytes = "bytes") {
-        Swap one;
+    const auto write = [&](cas::WriteId expected, cas::WriteId becomes, cas::Position position,
+                           std::string_view bytes = "bytes") {
+        cas::Swap one;
         one.name = "p";
         one.expected = expected;
         one.becomes = becomes;
@@ -25,7 +26,7 @@ inline void check_that_swaps_ask_for_the_position(const PositionCheck& engine) {
         one.bytes = bytes;
         return engine.swap(one);
     };
-    Position last = 0;
+    cas::Position last = 0;
     for (std::uint64_t count = 1; count <= 5; ++count) {
         const auto swapped = write(count - 1, count, last);
         ASSERT_TRUE(swapped) << swapped.error().message;
@@ -41,16 +42,16 @@ inline void check_that_swaps_ask_for_the_position(const PositionCheck& engine) {
     EXPECT_FALSE(refused->done);
     EXPECT_EQ(refused->found.write, 5U);
     EXPECT_GE(refused->position, last);
-    constexpr Position far = Position{1} << 40;
+    constexpr cas::Position far = cas::Position{1} << 40;
     const auto elsewhere = engine.fetch("somewhere else");
     ASSERT_TRUE(elsewhere) << elsewhere.error().message;
     EXPECT_GE(elsewhere->position, last);
-    for (const Position ahead : {elsewhere->position + far, Position{1} << 60})
+    for (const cas::Position ahead : {elsewhere->position + far, cas::Position{1} << 60})
         for (const std::string_view bytes : {"bytes", ""})
             for (const std::uint64_t expected : {5U, 99U}) {
                 const auto lost = write(expected, 200, ahead, bytes);
                 ASSERT_FALSE(lost) << "it requires " << ahead;
-                EXPECT_EQ(lost.error().code, store_lost) << lost.error().message;
+                EXPECT_EQ(lost.error().code, cas::store_lost) << lost.error().message;
                 EXPECT_FALSE(lost.error().message.empty());
             }
     const auto reading = engine.fetch("p");
@@ -62,4 +63,4 @@ inline void check_that_swaps_ask_for_the_position(const PositionCheck& engine) {
     EXPECT_GT(again->position, last);
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::contract

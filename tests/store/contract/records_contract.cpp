@@ -2,55 +2,58 @@
 
 #include "store/contract/contract.h"
 
-namespace holdfast::core {
+namespace holdfast::store::contract {
 namespace {
 
 using Lines = std::vector<std::string>;
 
 TEST_P(StoreContract, grants_renews_verifies_and_releases) {
     HOLDFAST_SET_UP({});
-    const Token token = acquire(0, "r", {"alice"});
+    const lease::Token token = acquire(0, "r", {"alice"});
     ASSERT_NE(token, 0U);
     EXPECT_EQ(acquire(0, "r", {"bob"}), 0U) << "somebody is in the way";
     EXPECT_TRUE(renew(0, {"r", token}, "alice"));
     EXPECT_FALSE(renew(0, {"r", token}, "bob"));
     EXPECT_FALSE(renew(0, {"r", token + 1}, "alice"));
-    EXPECT_EQ(state(0, {"r", token}), LeaseState::active);
+    EXPECT_EQ(state(0, {"r", token}), lease::LeaseState::active);
     EXPECT_FALSE(release(0, {"r", token}, "bob"));
     EXPECT_TRUE(release(0, {"r", token}, "alice"));
     EXPECT_FALSE(release(0, {"r", token}, "alice")) << "it has ended already";
-    EXPECT_EQ(state(0, {"r", token}), LeaseState::released) << "R3: it stays answerable";
-    EXPECT_EQ(state(0, {"never", token}), LeaseState::unknown);
+    EXPECT_EQ(state(0, {"r", token}), lease::LeaseState::released) << "R3: it stays answerable";
+    EXPECT_EQ(state(0, {"never", token}), lease::LeaseState::unknown);
 }
 
 TEST_P(StoreContract, keeps_all_that_a_lease_carries) {
     HOLDFAST_SET_UP({});
     const std::string metadata = "{\"bytes\":\"" + std::string(8000, 'x') + "\"}";
     const std::string name = "@team/odd name \xc3\xa9 'quoted' \"twice\" %s \\ {}*?[";
-    const Token token = acquire(0, name, {"holder with blanks", 50s, Predicate::provides, "session", 0, 0, metadata});
+    const lease::Token token =
+        acquire(0, name, {"holder with blanks", 50s, lease::Predicate::provides, "session", 0, 0, metadata});
     ASSERT_NE(token, 0U);
     const auto verified = answer(ask_state(0, {name, token}));
     ASSERT_TRUE(verified && verified->lease);
     EXPECT_EQ(verified->lease->holder, "holder with blanks");
     EXPECT_EQ(verified->lease->session, "session");
     EXPECT_EQ(verified->lease->metadata, metadata);
-    EXPECT_EQ(verified->lease->predicate, Predicate::provides);
+    EXPECT_EQ(verified->lease->predicate, lease::Predicate::provides);
     EXPECT_EQ(verified->lease->ttl, 50s);
 }
 
 TEST_P(StoreContract, ends_a_lease_when_its_time_has_passed_and_not_before) {  // T2, T3
     HOLDFAST_SET_UP({});
     const Duration sent = tested->elapsed();
-    const Token first = acquire(0, "r", {"alice", 2s});
+    const lease::Token first = acquire(0, "r", {"alice", 2s});
     ASSERT_NE(first, 0U);
-    Token second = 0;
+    lease::Token second = 0;
     ASSERT_TRUE(until([&] { return (second = acquire(0, "r", {"bob", 2s})) != 0; }, 30s));
     EXPECT_GE(tested->elapsed(), sent + 2s) << "its holder counts from when it sent its request";
     EXPECT_FALSE(renew(0, {"r", first}, "alice"));
-    EXPECT_EQ(state(0, {"r", first}), LeaseState::expired);
-    EXPECT_TRUE(until([&] { return Told::has(tested->told(0).expired, to_string(LeaseName{"r", first})); })) << "T5";
+    EXPECT_EQ(state(0, {"r", first}), lease::LeaseState::expired);
+    EXPECT_TRUE(until([&] {
+        return Told::has(tested->told(0).expired, to_string(lease::LeaseName{"r", first}));
+    })) << "T5";
     pass(100ms);
-    EXPECT_EQ(Told::count(tested->told(0).expired, to_string(LeaseName{"r", first})), 1U) << "once";
+    EXPECT_EQ(Told::count(tested->told(0).expired, to_string(lease::LeaseName{"r", first})), 1U) << "once";
 }
 
 TEST_P(StoreContract, tells_of_what_runs_out_without_being_asked) {  // T5
@@ -58,7 +61,7 @@ TEST_P(StoreContract, tells_of_what_runs_out_without_being_asked) {  // T5
     Lines names;
     for (int i = 0; i < 20; ++i) {
         const std::string resource = "r" + std::to_string(i);
-        names.push_back(to_string(LeaseName{resource, acquire(0, resource, {"alice", 1s})}));
+        names.push_back(to_string(lease::LeaseName{resource, acquire(0, resource, {"alice", 1s})}));
     }
     EXPECT_TRUE(until([&] {
         return std::all_of(names.begin(), names.end(),
@@ -69,42 +72,44 @@ TEST_P(StoreContract, tells_of_what_runs_out_without_being_asked) {  // T5
 
 TEST_P(StoreContract, lets_tokens_rise) {  // G3
     HOLDFAST_SET_UP({});
-    Token last = 0;
+    lease::Token last = 0;
     for (int i = 0; i < 10; ++i) {
-        const Token token = acquire(0, "r", {"alice"});
+        const lease::Token token = acquire(0, "r", {"alice"});
         EXPECT_GT(token, last);
         last = token;
         ASSERT_TRUE(release(0, {"r", token}, "alice"));
     }
-    EXPECT_GT(acquire(0, "r", {"alice", 60s, Predicate::mutates, {}, 0, 1}), last) << "also if a low one is offered";
+    EXPECT_GT(acquire(0, "r", {"alice", 60s, lease::Predicate::mutates, {}, 0, 1}), last)
+        << "also if a low one is offered";
 }
 
 TEST_P(StoreContract, remembers_how_long_a_holder_had_what_it_let_go) {  // R6
     HOLDFAST_SET_UP({});
     const auto take = [this](Duration held_before) {
-        return answer(apply(0, "r", [held_before](Record& record, const Neighbours& neighbours, Instant now) {
-            Claim claim;
-            claim.holder = "alice";
-            claim.ttl = 60s;
-            claim.hold_max = 4h;
-            auto verdict = core::acquire(record, neighbours, claim, now);
-            if (auto* granted = std::get_if<Granted>(&verdict))
-                granted->lease.held_since = record.leases.back().held_since -= held_before;
-            return Ruling{std::move(verdict), Effect::changed};
-        }));
+        return answer(
+            apply(0, "r", [held_before](lease::Record& record, const lease::Neighbours& neighbours, Instant now) {
+                lease::Claim claim;
+                claim.holder = "alice";
+                claim.ttl = 60s;
+                claim.hold_max = 4h;
+                auto verdict = lease::acquire(record, neighbours, claim, now);
+                if (auto* granted = std::get_if<lease::Granted>(&verdict))
+                    granted->lease.held_since = record.leases.back().held_since -= held_before;
+                return authority::Ruling{std::move(verdict), Effect::changed};
+            }));
     };
     const auto first = take(2h);
-    ASSERT_TRUE(first && std::holds_alternative<Granted>(*first));
-    ASSERT_TRUE(release(0, {"r", std::get<Granted>(*first).lease.token}, "alice"));
+    ASSERT_TRUE(first && std::holds_alternative<lease::Granted>(*first));
+    ASSERT_TRUE(release(0, {"r", std::get<lease::Granted>(*first).lease.token}, "alice"));
     const auto second = take(Duration::zero());
-    ASSERT_TRUE(second && std::holds_alternative<Granted>(*second));
-    const Lease& lease = std::get<Granted>(*second).lease;
+    ASSERT_TRUE(second && std::holds_alternative<lease::Granted>(*second));
+    const lease::Lease& lease = std::get<lease::Granted>(*second).lease;
     EXPECT_GT(lease.acquired_at - lease.held_since, Duration{1h});
 }
 
 TEST_P(StoreContract, answers_a_thousand_updates_at_once) {
     HOLDFAST_SET_UP({});
-    std::vector<Promised<Token>> asked;
+    std::vector<Promised<lease::Token>> asked;
     for (int i = 0; i < 1000; ++i)
         asked.push_back(ask(0, "r" + std::to_string(i), {"alice"}));
     std::vector<Promised<bool>> renewals;
@@ -120,10 +125,10 @@ TEST_P(StoreContract, answers_a_thousand_updates_at_once) {
 
 TEST_P(StoreContract, applies_a_thousand_updates_of_one_record_in_order) {
     HOLDFAST_SET_UP({});
-    std::vector<Promised<Token>> asked;
+    std::vector<Promised<lease::Token>> asked;
     for (int i = 0; i < 1000; ++i)
-        asked.push_back(ask(0, "r", {"h" + std::to_string(i), 60s, Predicate::consumes}));
-    Token last = 0;
+        asked.push_back(ask(0, "r", {"h" + std::to_string(i), 60s, lease::Predicate::consumes}));
+    lease::Token last = 0;
     for (const auto& one : asked) {
         const auto token = answer(one, 60s);
         ASSERT_TRUE(token);
@@ -139,13 +144,13 @@ TEST_P(StoreContract, lists_what_is_active) {
     for (int i = 0; i < 250; ++i) {
         const bool team = i % 5 == 0, alice = i % 2 == 0;
         const std::string resource = (team ? "@team/job/" : "job/") + std::to_string(i);
-        const LeaseName name{resource, acquire(0, resource, {alice ? "alice" : "bob"})};
+        const lease::LeaseName name{resource, acquire(0, resource, {alice ? "alice" : "bob"})};
         ASSERT_NE(name.token, 0U);
         all.push_back(to_string(name));
         if (alice) of_alice.push_back(to_string(name));
         if (team) of_team.push_back(to_string(name));
     }
-    const LeaseName gone{"job/gone", acquire(0, "job/gone", {"alice"})};
+    const lease::LeaseName gone{"job/gone", acquire(0, "job/gone", {"alice"})};
     release(0, gone, "alice");
     acquire(0, "other", {"carol"});
     const auto sorted = [](Lines lines) {
@@ -171,20 +176,20 @@ TEST_P(StoreContract, shows_nothing_that_has_ended) {
 
 TEST_P(StoreContract, keeps_what_an_agent_that_restarts_left_for_it) {  // R5
     HOLDFAST_SET_UP({});
-    const Token token = acquire(0, "r", {"agent", 1s});
-    const auto declared = apply(0, "r", [](Record& record, Instant now) -> Ruling<std::size_t> {
-        return {declare_restart(record, "agent", now), Effect::changed};
+    const lease::Token token = acquire(0, "r", {"agent", 1s});
+    const auto declared = apply(0, "r", [](lease::Record& record, Instant now) -> authority::Ruling<std::size_t> {
+        return {lease::declare_restart(record, "agent", now), Effect::changed};
     });
     EXPECT_EQ(answer(declared), std::size_t{1});
-    EXPECT_TRUE(until([&] { return state(0, {"r", token}) == LeaseState::grace; }));
+    EXPECT_TRUE(until([&] { return state(0, {"r", token}) == lease::LeaseState::grace; }));
     EXPECT_EQ(acquire(0, "r", {"bob"}), 0U);
     EXPECT_GT(acquire(0, "r", {"agent"}), token);
 }
 
 TEST_P(StoreContract, keeps_a_tree_from_who_holds_a_file_in_it) {
     HOLDFAST_SET_UP({});
-    const Ask alice{"alice", 60s, Predicate::mutates, "one"};
-    const Token file = acquire(0, "FILE:/a/b", alice);
+    const Ask alice{"alice", 60s, lease::Predicate::mutates, "one"};
+    const lease::Token file = acquire(0, "FILE:/a/b", alice);
     ASSERT_NE(file, 0U);
     EXPECT_EQ(acquire(0, "FILE:/a/**", {"bob"}), 0U);
     EXPECT_NE(acquire(0, "FILE:/a/**", alice), 0U) << "nobody is in its own way";
@@ -198,17 +203,17 @@ TEST_P(StoreContract, keeps_a_tree_from_who_holds_a_file_in_it) {
 TEST_P(StoreContract, wakes_who_waits_for_a_lease_that_is_released) {  // G6
     HOLDFAST_SET_UP({});
     const std::uint64_t first = tested->first_request(0), second = first + 1;
-    const Token token = acquire(0, "r", {"alice"});
+    const lease::Token token = acquire(0, "r", {"alice"});
     ASSERT_TRUE(answer(ask_wait(0, "r", first, "bob")).value_or(false));
     ASSERT_TRUE(answer(ask_wait(0, "r", second, "carol")).value_or(false));
     EXPECT_TRUE(release(0, {"r", token}, "alice"));
     EXPECT_TRUE(until([&] { return Told::has(tested->told(0).due, "r " + std::to_string(first)); }));
     EXPECT_FALSE(Told::has(tested->told(0).due, "r " + std::to_string(second))) << "one freed place, one wake-up";
     EXPECT_EQ(acquire(0, "r", {"mallory"}), 0U) << "whoever waits is served first";
-    EXPECT_NE(acquire(0, "r", {"bob", 1s, Predicate::mutates, {}, first}), 0U);
+    EXPECT_NE(acquire(0, "r", {"bob", 1s, lease::Predicate::mutates, {}, first}), 0U);
     EXPECT_TRUE(until([&] { return Told::has(tested->told(0).due, "r " + std::to_string(second)); }))
         << "also when a lease runs out";
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::contract

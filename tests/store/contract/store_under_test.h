@@ -8,19 +8,19 @@
 
 #include "store/store.h"
 
-namespace holdfast::core {
+namespace holdfast::store::contract {
 
 /// What a store has told of its own accord, as text: `r#7`, or for waiters `r 12`.
 class Told final : public StoreListener {
  public:
-    void on_expired(std::string_view resource, const Lease& lease, Duration late) override;
+    void on_expired(std::string_view resource, const lease::Lease& lease, Duration late) override;
     void on_due(std::string_view resource, const std::vector<std::uint64_t>& waiters) override;
-    void on_changed(std::string_view resource, const Lease& lease, LeaseChange change) override;
+    void on_changed(std::string_view resource, const lease::Lease& lease, LeaseChange change) override;
 
     std::vector<std::string> expired;
     std::vector<std::string> due;
     std::vector<std::string> granted, renewed, released, revoked;
-    std::map<std::string, Lease> last;  ///< by `r#7`: the lease as it was told of last
+    std::map<std::string, lease::Lease> last;  ///< by `r#7`: the lease as it was told of last
 
     static bool has(const std::vector<std::string>& lines, const std::string& line);
     static std::size_t count(const std::vector<std::string>& lines, const std::string& line);
@@ -79,4 +79,4 @@ struct ContractStore {
     std::function<std::unique_ptr<StoreUnderTest>(const ContractShape&)> make;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::contract

@@ -8,7 +8,7 @@
 #include "store/etcd/etcd_engine.h"
 #include "support/etcd_process.h"
 
-namespace holdfast::core {
+namespace holdfast::store::etcd {
 namespace {
 
 /// A relay that works while the loop of the fronts does not.
@@ -37,27 +37,29 @@ struct Server {
     int tests = 0;
 };
 
-std::unique_ptr<StoreUnderTest> make(const ContractShape& shape) {
+std::unique_ptr<contract::StoreUnderTest> make(const contract::ContractShape& shape) {
     static const auto server = std::make_unique<Server>();
     server->way.relay.delay_ms = 0;
     const std::string url = server->way.relay.url() + "/contract-" + std::to_string(++server->tests);
-    EngineUnderTest engine;
+    contract::EngineUnderTest engine;
     engine.make_engine = [url](boost::asio::io_context& loop, Duration answer_within) {
         auto options = *parse_etcd_engine(url);
         options.answer_within = answer_within;
         return make_etcd_engine(loop, std::move(options));
     };
-    engine.why_not[Ordeal::engine_clock_stepped] = "etcd has no clock: each front goes by its own";
+    engine.why_not[contract::Ordeal::engine_clock_stepped] = "etcd has no clock: each front goes by its own";
     engine.restart = [] {
         server->etcd.kill();
         server->etcd.start();
     };
     engine.reach = [](bool reachable) { reachable ? server->etcd.thaw() : server->etcd.freeze(); };
     engine.slow = [](Duration by) { server->way.relay.delay_ms = to_ms(by); };
-    return under_test(std::move(engine), shape);
+    return contract::under_test(std::move(engine), shape);
 }
 
-INSTANTIATE_TEST_SUITE_P(Etcd, StoreContract, testing::Values(ContractStore{"etcd", make}), contract_name);
+using contract::StoreContract;
+INSTANTIATE_TEST_SUITE_P(Etcd, StoreContract, testing::Values(contract::ContractStore{"etcd", make}),
+                         contract::contract_name);
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::etcd

@@ -4,7 +4,7 @@
 #include "etcd_fixture.h"
 #include "support/etcd_process.h"
 
-namespace holdfast {
+namespace holdfast::store::etcd {
 namespace {
 
 using namespace std::chrono_literals;
@@ -146,4 +146,4 @@ TEST(EtcdAuth, does_not_mind_a_password_that_nobody_asks_for) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::store::etcd

@@ -2,7 +2,7 @@
 #include "store/contract/marker_check.h"
 #include "support/etcd_process.h"
 
-namespace holdfast {
+namespace holdfast::store::etcd {
 namespace {
 
 using namespace std::chrono_literals;
@@ -76,9 +76,9 @@ TEST_F(EtcdEngine, writes_only_on_what_is_expected) {
 }
 
 TEST_F(EtcdEngine, swaps_only_where_the_marker_is_still_what_was_seen) {
-    core::check_that_swaps_ask_for_the_marker([&](const core::Swap& swap) {
-        std::optional<Result<core::Swapped>> answer;
-        a.engine().swap(swap, [&](Result<core::Swapped> swapped) { answer = std::move(swapped); });
+    contract::check_that_swaps_ask_for_the_marker([&](const cas::Swap& swap) {
+        std::optional<Result<cas::Swapped>> answer;
+        a.engine().swap(swap, [&](Result<cas::Swapped> swapped) { answer = std::move(swapped); });
         EXPECT_TRUE(loop.run_until([&] { return answer.has_value(); }));
         return answer.value_or(Error{"test", "no answer"});
     });
@@ -89,7 +89,7 @@ TEST_F(EtcdEngine, lets_one_of_two_that_race_win_each_time) {
     std::uint64_t next = 1;
     int won_by_a = 0;
     for (int round = 0; round < 100; ++round) {
-        std::optional<Result<core::Swapped>> one, other;
+        std::optional<Result<cas::Swapped>> one, other;
         const WriteId of_a = next++, of_b = next++;
         const auto ask_a = [&] {
             a.begin({.name = "x", .expected = known, .becomes = of_a}, [&](auto r) { one = r; });
@@ -178,7 +178,7 @@ TEST_F(EtcdEngine, finds_files_that_overlap) {
                              "FILE:/**", "FILE:a/b", "@team/FILE:/a/b"})
         ASSERT_TRUE(a.swap({.name = name, .becomes = write++})->done);
     using Names = std::vector<std::string>;
-    const auto sorted = [](Result<core::FoundRecords> read) {
+    const auto sorted = [](Result<cas::FoundRecords> read) {
         Names found = names(read->entries);
         std::sort(found.begin(), found.end());
         return found;
@@ -320,7 +320,7 @@ TEST_F(EtcdEngine, refuses_at_once_what_goes_beyond_its_bounds) {
     ASSERT_TRUE(small.becomes_reachable());
     int answered = 0, refused = 0;
     for (int i = 0; i < 100; ++i)
-        small.engine().fetch(Kind::record, "x", [&](Result<core::Reading> result) {
+        small.engine().fetch(Kind::record, "x", [&](Result<cas::Reading> result) {
             ++answered;
             if (!result) refused += result.error().code == "store_unavailable";
         });
@@ -340,13 +340,13 @@ TEST_F(EtcdEngine, answers_what_is_under_way_when_it_is_stopped) {
     Front other(loop, url());
     ASSERT_TRUE(other.becomes_reachable());
     int failed = 0;
-    other.engine().fetch(Kind::record, "x", [&](Result<core::Reading> result) { failed += !result; });
-    other.begin({.name = "x", .becomes = 1}, [&](Result<core::Swapped> result) { failed += !result; });
+    other.engine().fetch(Kind::record, "x", [&](Result<cas::Reading> result) { failed += !result; });
+    other.begin({.name = "x", .becomes = 1}, [&](Result<cas::Swapped> result) { failed += !result; });
     other.engine().stop();
-    other.engine().fetch(Kind::record, "x", [&](Result<core::Reading> result) { failed += !result; });
+    other.engine().fetch(Kind::record, "x", [&](Result<cas::Reading> result) { failed += !result; });
     EXPECT_TRUE(loop.run_until([&] { return failed == 3; }));
     EXPECT_EQ(other.times_unreachable, 0) << "nothing is told any more";
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::store::etcd

@@ -2,7 +2,7 @@
 #include "relay.h"
 #include "support/etcd_process.h"
 
-namespace holdfast {
+namespace holdfast::store::etcd {
 namespace {
 
 using namespace std::chrono_literals;
@@ -166,7 +166,7 @@ class EtcdRestored : public testing::Test {
     Loop loop;
     Relay relay{loop.io, etcd.port()};
     Front front{loop, relay.url()};
-    core::Swapped last;
+    cas::Swapped last;
 };
 
 TEST_F(EtcdRestored, is_told_from_what_it_was_by_its_position) {
@@ -188,7 +188,7 @@ TEST_F(EtcdRestored, refuses_a_swap_that_requires_what_was_reached_before) {
     for (const WriteId expected : {WriteId(1), WriteId(2)}) {
         const auto refused = front.swap({.name = "x", .expected = expected, .becomes = 50, .position = last.position});
         ASSERT_FALSE(refused);
-        EXPECT_EQ(refused.error().code, core::store_lost);
+        EXPECT_EQ(refused.error().code, cas::store_lost);
         EXPECT_NE(refused.error().message.find("revision"), std::string::npos) << refused.error().message;
     }
     const auto done = front.swap({.name = "other", .becomes = 51, .position = front.position});
@@ -219,7 +219,7 @@ TEST_F(EtcdRestored, is_noticed_by_what_it_shows_even_if_its_revisions_are_highe
     ASSERT_TRUE(loop.run_until([&] { return !front.reachable; }));
     etcd.restore_data();
     const std::string key = R"({"key":"b3RoZXI=","value":"eA=="})";  // other, x
-    for (core::Position written = 0; written < last.position; ++written)
+    for (cas::Position written = 0; written < last.position; ++written)
         ASSERT_NE(etcd.post("/v3/kv/put", key).find("header"), std::string::npos);
     relay.mend();
     ASSERT_TRUE(front.comes_back_after(2));
@@ -338,4 +338,4 @@ TEST(EtcdFailure, is_away_while_etcd_has_no_space_and_back_when_it_has) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::store::etcd

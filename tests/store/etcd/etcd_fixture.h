@@ -11,11 +11,11 @@
 #include "base/clock.h"
 #include "store/etcd/etcd_engine.h"
 
-namespace holdfast {
+namespace holdfast::store::etcd {
 
-using core::EngineTime;
-using core::Kind;
-using core::WriteId;
+using cas::EngineTime;
+using cas::Kind;
+using cas::WriteId;
 
 inline EngineTime engine_now() {
     return EngineTime(store_clock_now().time_since_epoch());
@@ -52,11 +52,11 @@ struct Write {
     std::optional<Duration> due_in = {};
     EngineTime from = EngineTime::min(), until = EngineTime::max();
     WriteId marker = 0;
-    core::Position position = 0;
+    cas::Position position = 0;
 };
 
 /// One front's engine on a loop, and what it told.
-class Front final : public core::EngineListener {
+class Front final : public cas::EngineListener {
  public:
     Front(Loop& loop, EtcdEngineOptions options) : loop_(loop), engine_(make_etcd_engine(loop.io, std::move(options))) {
         engine_->start(*this);
@@ -64,7 +64,7 @@ class Front final : public core::EngineListener {
     Front(Loop& loop, const std::string& url) : Front(loop, *parse_etcd_engine(url)) {}
     ~Front() override { engine_->stop(); }
 
-    core::Engine& engine() { return *engine_; }
+    cas::Engine& engine() { return *engine_; }
     bool becomes_reachable() {
         return loop_.run_until([&] { return reachable; });
     }
@@ -73,7 +73,7 @@ class Front final : public core::EngineListener {
         return loop_.run_until([&] { return reachable && times_reachable > times; });
     }
 
-    void on_reachable(const core::EngineHello& hello) override {
+    void on_reachable(const cas::EngineHello& hello) override {
         reachable = true;
         ++times_reachable;
         history = hello.history;
@@ -87,9 +87,9 @@ class Front final : public core::EngineListener {
     }
     void on_notice(std::string_view notice) override { notices.emplace_back(notice); }
 
-    void begin(const Write& write, Callback<Result<core::Swapped>> reply) {
+    void begin(const Write& write, Callback<Result<cas::Swapped>> reply) {
         const std::vector<std::string_view> holders(write.holders.begin(), write.holders.end());
-        core::Swap swap;
+        cas::Swap swap;
         swap.kind = write.kind;
         swap.name = write.name;
         swap.expected = write.expected;
@@ -106,20 +106,20 @@ class Front final : public core::EngineListener {
         swap.position = write.position;
         engine_->swap(swap, std::move(reply));
     }
-    Result<core::Swapped> swap(const Write& write) {
-        return wait<core::Swapped>([&](auto reply) { begin(write, std::move(reply)); });
+    Result<cas::Swapped> swap(const Write& write) {
+        return wait<cas::Swapped>([&](auto reply) { begin(write, std::move(reply)); });
     }
-    Result<core::Reading> fetch(std::string_view name, Kind kind = Kind::record) {
-        return wait<core::Reading>([&](auto reply) { engine_->fetch(kind, name, std::move(reply)); });
+    Result<cas::Reading> fetch(std::string_view name, Kind kind = Kind::record) {
+        return wait<cas::Reading>([&](auto reply) { engine_->fetch(kind, name, std::move(reply)); });
     }
-    Result<core::FoundRecords> overlapping(std::string_view resource, std::size_t most = 100) {
-        return wait<core::FoundRecords>([&](auto reply) { engine_->overlapping(resource, most, std::move(reply)); });
+    Result<cas::FoundRecords> overlapping(std::string_view resource, std::size_t most = 100) {
+        return wait<cas::FoundRecords>([&](auto reply) { engine_->overlapping(resource, most, std::move(reply)); });
     }
-    Result<core::FoundRecords> of_holder(std::string_view holder, std::size_t most = 100) {
-        return wait<core::FoundRecords>([&](auto reply) { engine_->of_holder(holder, most, std::move(reply)); });
+    Result<cas::FoundRecords> of_holder(std::string_view holder, std::size_t most = 100) {
+        return wait<cas::FoundRecords>([&](auto reply) { engine_->of_holder(holder, most, std::move(reply)); });
     }
-    Result<core::Page> scan(Kind kind, std::string_view prefix, std::string_view after, std::size_t most) {
-        return wait<core::Page>([&](auto reply) { engine_->scan(kind, prefix, after, most, std::move(reply)); });
+    Result<cas::Page> scan(Kind kind, std::string_view prefix, std::string_view after, std::size_t most) {
+        return wait<cas::Page>([&](auto reply) { engine_->scan(kind, prefix, after, most, std::move(reply)); });
     }
     Result<std::vector<std::string>> overdue(std::size_t most = 100) {
         return wait<std::vector<std::string>>([&](auto reply) { engine_->overdue(most, std::move(reply)); });
@@ -129,7 +129,7 @@ class Front final : public core::EngineListener {
     int times_reachable = 0, times_unreachable = 0;
     Error why, last_error;
     std::string history;
-    core::Position position = 0;
+    cas::Position position = 0;
     bool lost = false;
     std::vector<std::string> notices;
 
@@ -145,7 +145,7 @@ class Front final : public core::EngineListener {
     }
 
     Loop& loop_;
-    std::unique_ptr<core::Engine> engine_;
+    std::unique_ptr<cas::Engine> engine_;
 };
 
 /// The number after `"name":` in the engine's status; -1 if there is none.
@@ -155,11 +155,11 @@ inline std::int64_t number_in_status(Front& front, const std::string& name) {
     return at == std::string::npos ? -1 : std::stoll(status.substr(at + key.size()));
 }
 
-inline std::vector<std::string> names(const std::vector<core::NamedValue>& entries) {
+inline std::vector<std::string> names(const std::vector<cas::NamedValue>& entries) {
     std::vector<std::string> names;
-    for (const core::NamedValue& entry : entries)
+    for (const cas::NamedValue& entry : entries)
         names.push_back(entry.name);
     return names;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::store::etcd

@@ -1,7 +1,7 @@
 #include "etcd_fixture.h"
 #include "support/etcd_process.h"
 
-namespace holdfast {
+namespace holdfast::store::etcd {
 namespace {
 
 using namespace std::chrono_literals;
@@ -34,7 +34,7 @@ class Writer {
         if (stopped_) return;
         const WriteId becomes = ++next_;
         front_.begin(
-            {.name = name_, .expected = last_, .becomes = becomes}, [this, becomes](Result<core::Swapped> result) {
+            {.name = name_, .expected = last_, .becomes = becomes}, [this, becomes](Result<cas::Swapped> result) {
                 if (!result) return failure(result.error(), becomes);
                 if (!result->done)
                     wrong.push_back("nobody else writes here, but " + std::to_string(result->found.write.count));
@@ -47,7 +47,7 @@ class Writer {
         ++failed;
         if (codes.empty() || codes.back() != error.code) codes.push_back(error.code);
         if (stopped_) return;
-        front_.engine().fetch(Kind::record, name_, [this, asked](Result<core::Reading> reading) {
+        front_.engine().fetch(Kind::record, name_, [this, asked](Result<cas::Reading> reading) {
             if (!reading) return failure(reading.error(), asked);
             if (reading->value.write != last_ && reading->value.write != asked)
                 wrong.push_back("of " + std::to_string(last_.count) + " and " + std::to_string(asked.count) +
@@ -143,4 +143,4 @@ TEST_F(EtcdMembers, are_not_there_without_a_majority_and_come_back_with_one) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::store::etcd

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::store::etcd {
 
 /// What a call is answered with, and in which of the ways that a server might get wrong.
 struct FakeAnswer {
@@ -199,4 +199,4 @@ class FakeGrpcServer {
     std::vector<std::shared_ptr<Peer>> peers_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::store::etcd

@@ -4,7 +4,7 @@
 #include "etcd_fixture.h"
 #include "fake_grpc_server.h"
 
-namespace holdfast::etcd {
+namespace holdfast::store::etcd {
 namespace {
 
 using namespace std::chrono_literals;
@@ -160,4 +160,4 @@ TEST(GrpcSession, survives_whatever_comes) {
 }
 
 }  // namespace
-}  // namespace holdfast::etcd
+}  // namespace holdfast::store::etcd

@@ -4,7 +4,7 @@
 #include "etcd_fixture.h"
 #include "fake_grpc_server.h"
 
-namespace holdfast {
+namespace holdfast::store::etcd {
 namespace {
 
 using namespace std::chrono_literals;
@@ -224,7 +224,7 @@ TEST_F(HostileEtcd, whose_revision_goes_back_while_connected_is_not_believed) {
     revision = 9;
     const auto lost = front.swap({.name = "x", .expected = 1, .becomes = 2});
     ASSERT_FALSE(lost);
-    EXPECT_EQ(lost.error().code, core::store_lost) << "though it may have been done";
+    EXPECT_EQ(lost.error().code, cas::store_lost) << "though it may have been done";
     EXPECT_NE(lost.error().message.find("from 10 to 9"), std::string::npos) << lost.error().message;
     EXPECT_EQ(front.times_unreachable, 1) << "before the answer";
     ASSERT_TRUE(front.comes_back_after(1));
@@ -280,7 +280,7 @@ TEST_F(HostileEtcd, that_is_another_cluster_all_at_once_is_not_believed) {
     revision = 20;
     const auto lost = front.swap({.name = "x", .expected = 1, .becomes = 2});
     ASSERT_FALSE(lost);
-    EXPECT_EQ(lost.error().code, core::store_lost);
+    EXPECT_EQ(lost.error().code, cas::store_lost);
     ASSERT_TRUE(front.comes_back_after(1));
     EXPECT_EQ(front.history, "etcd-8");
     EXPECT_EQ(front.fetch("x")->value.write, 0u);
@@ -337,7 +337,7 @@ etcd::RangeResponse with_marker(WriteId write, std::int64_t revision) {
     value.set_content("marker");
     etcd::RangeResponse response;
     etcd::KeyValue& pair = *response.add_kvs();
-    pair.set_key("holdfast/r/" + std::string(core::marker_name));
+    pair.set_key("holdfast/r/" + std::string(cas::marker_name));
     pair.set_mod_revision(revision);
     pair.set_value(value.SerializeAsString());
     return response;
@@ -347,18 +347,18 @@ TEST_F(HostileEtcd, is_asked_for_the_revision_of_the_marker_and_not_only_for_its
     const WriteId marker{7, 3};
     std::int64_t marker_revision = 8;
     instead[range] = [&](const std::string& message) -> std::optional<FakeAnswer> {
-        if (!asks_for(message, "holdfast/r/" + std::string(core::marker_name))) return std::nullopt;
+        if (!asks_for(message, "holdfast/r/" + std::string(cas::marker_name))) return std::nullopt;
         return saying(with_marker(marker, marker_revision));
     };
     Front front(loop, options());
     ASSERT_TRUE(front.becomes_reachable());
-    ASSERT_EQ(front.fetch(core::marker_name)->value.write, marker);
+    ASSERT_EQ(front.fetch(cas::marker_name)->value.write, marker);
     std::optional<std::int64_t> above;
     instead[txn] = [&](const std::string& message) -> std::optional<FakeAnswer> {
         etcd::TxnRequest asked;
         asked.ParseFromString(message);
         for (const etcd::Compare& compare : asked.compare())
-            if (compare.target() == etcd::Compare::MOD && compare.key().ends_with(core::marker_name) &&
+            if (compare.target() == etcd::Compare::MOD && compare.key().ends_with(cas::marker_name) &&
                 compare.result() == etcd::Compare::GREATER)
                 above = compare.mod_revision();
         return std::nullopt;
@@ -367,11 +367,11 @@ TEST_F(HostileEtcd, is_asked_for_the_revision_of_the_marker_and_not_only_for_its
     EXPECT_EQ(above, 7);
     const auto refused = front.swap({.name = "x", .expected = 1, .becomes = 2, .marker = marker, .position = 11});
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, core::store_lost) << "it says 10 only afterwards";
+    EXPECT_EQ(refused.error().code, cas::store_lost) << "it says 10 only afterwards";
     marker_revision = 6;  // the same counter, raised in a history that went back
-    EXPECT_FALSE(front.fetch(core::marker_name));
+    EXPECT_FALSE(front.fetch(cas::marker_name));
     EXPECT_TRUE(leaves_and_returns(front, 1));
-    EXPECT_EQ(front.fetch(core::marker_name)->value.write, marker);
+    EXPECT_EQ(front.fetch(cas::marker_name)->value.write, marker);
 }
 
 TEST_F(HostileEtcd, that_refuses_a_swap_for_an_older_write_is_in_another_history) {
@@ -391,7 +391,7 @@ TEST_F(HostileEtcd, that_refuses_a_swap_for_an_older_write_is_in_another_history
     instead[txn] = [&](const std::string&) { return std::exchange(answer, {}); };
     const auto swapped = front.swap({.name = "x", .expected = 1, .becomes = 2});
     ASSERT_FALSE(swapped);
-    EXPECT_EQ(swapped.error().code, core::store_lost);
+    EXPECT_EQ(swapped.error().code, cas::store_lost);
     EXPECT_NE(swapped.error().message.find("older write"), std::string::npos) << swapped.error().message;
     EXPECT_TRUE(leaves_and_returns(front, 1));
 }
@@ -435,4 +435,4 @@ TEST_F(HostileEtcd, is_left_if_its_watch_makes_no_sense) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::store::etcd

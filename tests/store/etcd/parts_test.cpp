@@ -3,7 +3,7 @@
 #include "store/etcd/lease_spans.h"
 #include "store/etcd/seen_writes.h"
 
-namespace holdfast::etcd {
+namespace holdfast::store::etcd {
 namespace {
 
 using namespace std::chrono_literals;
@@ -242,4 +242,4 @@ TEST_F(LeaseSpansTest, are_all_asked_for_again_by_whoever_needs_one_in_another_h
 }
 
 }  // namespace
-}  // namespace holdfast::etcd
+}  // namespace holdfast::store::etcd

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::store::etcd {
 
 /// Passes bytes between whoever connects and a port of loopback, unless it is told to do otherwise.
 class Relay {
@@ -150,4 +150,4 @@ class Relay {
     std::vector<std::shared_ptr<Pipe>> pipes_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::store::etcd

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 namespace {
 
 const char* const holders[] = {"alice", "bob", "carol"};
@@ -42,13 +42,13 @@ TEST(HolderIndex, follows_an_open_record_as_leases_and_reservations_come_and_go)
     Slots slots;
     HolderIndex index{slots, {3, 4}, &holder_of};
     HolderIndex::Listing listing;
-    const auto lease = [](Token token, const char* holder) {
-        Lease made;
+    const auto lease = [](lease::Token token, const char* holder) {
+        lease::Lease made;
         made.token = token;
         made.holder = holder;
         return made;
     };
-    Record record;
+    lease::Record record;
     record.leases = {lease(1, "alice"), lease(2, "bob"), lease(3, "alice")};
     index.relist(7, record, listing);
     EXPECT_EQ(found(index, "alice").count(7), 2U);
@@ -71,4 +71,4 @@ TEST(HolderIndex, follows_an_open_record_as_leases_and_reservations_come_and_go)
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

@@ -5,7 +5,7 @@
 
 #include "base/random.h"
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 namespace {
 
 std::set<std::uint32_t> members(const NumberSet& numbers) {
@@ -62,4 +62,4 @@ TEST(NumberSet, keeps_its_order_while_it_fills_from_either_end_and_empties_again
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

@@ -9,15 +9,16 @@
 #include "lease/resource.h"
 #include "store/memory/memory_store_fixture.h"
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 namespace {
 
 class OverlapTest : public MemoryStoreTest {
  protected:
-    std::vector<std::string> neighbours(const std::string& resource, Predicate predicate = Predicate::mutates) {
+    std::vector<std::string> neighbours(const std::string& resource,
+                                        lease::Predicate predicate = lease::Predicate::mutates) {
         std::vector<std::string> seen;
-        apply(resource, [&](Record&, const Neighbours& around, Instant) {
-            around.visit(predicate, [&](std::string_view name, const Record& record) {
+        apply(resource, [&](lease::Record&, const lease::Neighbours& around, Instant) {
+            around.visit(predicate, [&](std::string_view name, const lease::Record& record) {
                 EXPECT_FALSE(record.empty());
                 seen.emplace_back(name);
                 return true;
@@ -37,7 +38,7 @@ class OverlapTest : public MemoryStoreTest {
 };
 
 TEST_F(OverlapTest, a_tree_and_what_lies_in_it_exclude_each_other) {
-    const Token tree = acquire("FILE:/src/**", "alice");
+    const lease::Token tree = acquire("FILE:/src/**", "alice");
     EXPECT_EQ(acquire("FILE:/src/main.c", "bob"), 0U);
     EXPECT_EQ(acquire("FILE:/src/net/tcp/**", "bob"), 0U);
     EXPECT_EQ(acquire("FILE:/**", "bob"), 0U);
@@ -51,31 +52,31 @@ TEST_F(OverlapTest, a_tree_and_what_lies_in_it_exclude_each_other) {
 }
 
 TEST_F(OverlapTest, only_records_that_can_matter_are_shown) {
-    acquire("FILE:/a/read", "alice", 60s, Predicate::consumes);
-    acquire("FILE:/a/written", "alice", 60s, Predicate::mutates);
-    const Token gone = acquire("FILE:/a/gone", "alice");
+    acquire("FILE:/a/read", "alice", 60s, lease::Predicate::consumes);
+    acquire("FILE:/a/written", "alice", 60s, lease::Predicate::mutates);
+    const lease::Token gone = acquire("FILE:/a/gone", "alice");
     release("FILE:/a/gone", gone, "alice");
-    wait("FILE:/a/waited-for", 1, Predicate::deletes);
-    EXPECT_EQ(neighbours("FILE:/a/**", Predicate::consumes), (Names{"FILE:/a/written", "FILE:/a/waited-for"}));
-    EXPECT_EQ(neighbours("FILE:/a/**", Predicate::mutates),
+    wait("FILE:/a/waited-for", 1, lease::Predicate::deletes);
+    EXPECT_EQ(neighbours("FILE:/a/**", lease::Predicate::consumes), (Names{"FILE:/a/written", "FILE:/a/waited-for"}));
+    EXPECT_EQ(neighbours("FILE:/a/**", lease::Predicate::mutates),
               (Names{"FILE:/a/read", "FILE:/a/written", "FILE:/a/waited-for"}));
     EXPECT_EQ(neighbours("FILE:/a/written"), Names{});
     EXPECT_EQ(neighbours("SYMBOL:/a/**"), Names{});
 }
 
 TEST_F(OverlapTest, a_record_is_shown_as_it_is_after_each_change_of_what_is_in_it) {
-    const Token reader = acquire("FILE:/a/x", "alice", 60s, Predicate::consumes);
-    EXPECT_EQ(neighbours("FILE:/**", Predicate::consumes), Names{});
+    const lease::Token reader = acquire("FILE:/a/x", "alice", 60s, lease::Predicate::consumes);
+    EXPECT_EQ(neighbours("FILE:/**", lease::Predicate::consumes), Names{});
     release("FILE:/a/x", reader, "alice");
-    const Token writer = acquire("FILE:/a/x", "alice");
-    EXPECT_EQ(neighbours("FILE:/**", Predicate::consumes), Names{"FILE:/a/x"});
+    const lease::Token writer = acquire("FILE:/a/x", "alice");
+    EXPECT_EQ(neighbours("FILE:/**", lease::Predicate::consumes), Names{"FILE:/a/x"});
     declare_restart("FILE:/a/x", "alice");
     sweep(start + 60s);
-    EXPECT_EQ(state("FILE:/a/x", writer), LeaseState::grace);
-    EXPECT_EQ(neighbours("FILE:/**", Predicate::consumes), Names{"FILE:/a/x"}) << "what is reserved counts (R5)";
+    EXPECT_EQ(state("FILE:/a/x", writer), lease::LeaseState::grace);
+    EXPECT_EQ(neighbours("FILE:/**", lease::Predicate::consumes), Names{"FILE:/a/x"}) << "what is reserved counts (R5)";
     EXPECT_EQ(acquire("FILE:/**", "bob"), 0U);
-    sweep(start + 60s + limits::grace);
-    EXPECT_EQ(neighbours("FILE:/**", Predicate::consumes), Names{});
+    sweep(start + 60s + lease::limits::grace);
+    EXPECT_EQ(neighbours("FILE:/**", lease::Predicate::consumes), Names{});
     EXPECT_NE(acquire("FILE:/**", "bob"), 0U);
 }
 
@@ -89,15 +90,15 @@ TEST_F(OverlapTest, what_has_run_out_is_in_nobodys_way_before_the_sweep_has_come
 }
 
 TEST_F(OverlapTest, everyone_below_a_tree_that_is_released_is_told) {
-    const Token tree = acquire("FILE:/a/**", "alice");
-    const Token other = acquire("FILE:/b/**", "alice");
+    const lease::Token tree = acquire("FILE:/a/**", "alice");
+    const lease::Token other = acquire("FILE:/b/**", "alice");
     wait("FILE:/a/x", 1);
     wait("FILE:/a/x", 2);
     wait("FILE:/a/b/c/**", 3);
     wait("FILE:/b/x", 4);
     wait("FILE:/a/held", 5);
-    apply("FILE:/a/held", [&](Record& record, const Neighbours&, Instant) {
-        Lease lease;
+    apply("FILE:/a/held", [&](lease::Record& record, const lease::Neighbours&, Instant) {
+        lease::Lease lease;
         lease.token = ++next_token;
         lease.holder = "carol";
         lease.expires_at = start + 1h;
@@ -111,8 +112,8 @@ TEST_F(OverlapTest, everyone_below_a_tree_that_is_released_is_told) {
 }
 
 TEST_F(OverlapTest, who_waits_for_a_tree_is_told_when_the_last_file_in_it_is_free) {
-    const Token first = acquire("FILE:/a/b/first", "alice");
-    const Token second = acquire("FILE:/a/second", "bob");
+    const lease::Token first = acquire("FILE:/a/b/first", "alice");
+    const lease::Token second = acquire("FILE:/a/second", "bob");
     wait("FILE:/a/**", 1);
     release("FILE:/a/b/first", first, "alice");
     EXPECT_EQ(told(), Names{});
@@ -124,17 +125,17 @@ TEST_F(OverlapTest, a_turn_comes_with_the_end_of_a_lease_a_reservation_or_a_wait
     acquire("FILE:/a/**", "alice", 10s);
     declare_restart("FILE:/a/**", "alice");
     wait("FILE:/a/x", 2);
-    wait("FILE:/**", 1, Predicate::mutates, 20s + limits::grace);  // the older one: 2 comes after it
+    wait("FILE:/**", 1, lease::Predicate::mutates, 20s + lease::limits::grace);  // the older one: 2 comes after it
     sweep(start + 10s);
     EXPECT_EQ(told(), Names{}) << "reserved";
-    sweep(start + 10s + limits::grace);
+    sweep(start + 10s + lease::limits::grace);
     EXPECT_EQ(told(), Names{"FILE:/** 1"});
-    sweep(start + 20s + limits::grace);
+    sweep(start + 20s + lease::limits::grace);
     EXPECT_EQ(told(), Names{"FILE:/a/x 2"}) << "the wait ahead of it ended";
 }
 
 TEST_F(OverlapTest, a_turn_comes_when_the_one_ahead_around_it_goes_away) {
-    const Token reading = acquire("FILE:/a/x", "alice", 60s, Predicate::consumes);
+    const lease::Token reading = acquire("FILE:/a/x", "alice", 60s, lease::Predicate::consumes);
     wait("FILE:/a/**", 1);
     wait("FILE:/a/y", 2);
     leave("FILE:/a/**", 1);
@@ -146,8 +147,8 @@ TEST_F(OverlapTest, a_turn_comes_when_the_one_ahead_around_it_goes_away) {
 TEST_F(OverlapTest, a_record_that_forgets_what_ended_long_ago_tells_nobody) {
     release("FILE:/a/x", acquire("FILE:/a/x", "alice"), "alice");
     wait("FILE:/a/**", 1);
-    sweep(start + limits::ended_kept);
-    EXPECT_EQ(state("FILE:/a/x", 1), LeaseState::unknown);
+    sweep(start + lease::limits::ended_kept);
+    EXPECT_EQ(state("FILE:/a/x", 1), lease::LeaseState::unknown);
     EXPECT_EQ(told(), Names{});
 }
 
@@ -162,21 +163,22 @@ TEST_F(OverlapTest, a_request_that_finds_a_lease_run_out_tells_those_around_it_t
 
 TEST_F(OverlapTest, trees_are_known_again_after_a_restart) {  // S1
     acquire("FILE:/a/**", "alice");
-    std::map<std::string, Record> saved;
-    store.for_each_record([&](std::string_view resource, const Record& record) { saved.emplace(resource, record); });
+    std::map<std::string, lease::Record> saved;
+    store.for_each_record(
+        [&](std::string_view resource, const lease::Record& record) { saved.emplace(resource, record); });
     MemoryStore next{*this, {5, 6}};
     next.advance(start);
     for (const auto& [resource, record] : saved)
         next.restore(resource, record);
     Names seen;
-    apply_rule(
+    authority::apply_rule(
         next, "FILE:/a/b/x",
-        [&](Record&, const Neighbours& around, Instant) {
-            around.visit(Predicate::consumes, [&](std::string_view name, const Record&) {
+        [&](lease::Record&, const lease::Neighbours& around, Instant) {
+            around.visit(lease::Predicate::consumes, [&](std::string_view name, const lease::Record&) {
                 seen.emplace_back(name);
                 return true;
             });
-            return Ruling<bool>{true, Effect::none};
+            return authority::Ruling<bool>{true, Effect::none};
         },
         [](const Result<bool>&) {});
     EXPECT_EQ(seen, Names{"FILE:/a/**"});
@@ -185,13 +187,14 @@ TEST_F(OverlapTest, trees_are_known_again_after_a_restart) {  // S1
 TEST_F(OverlapTest, no_two_that_conflict_are_ever_granted_over_random_histories) {
     struct Held {
         std::string resource, holder;
-        Predicate predicate;
-        Token token;
+        lease::Predicate predicate;
+        lease::Token token;
         Instant until;
     };
     const auto conflict = [](const Held& a, const Held& b) {
-        const bool same = a.resource == b.resource || overlap(*file_path(a.resource), *file_path(b.resource));
-        return same && a.holder != b.holder && !compatible(a.predicate, b.predicate);
+        const bool same =
+            a.resource == b.resource || lease::overlap(*lease::file_path(a.resource), *lease::file_path(b.resource));
+        return same && a.holder != b.holder && !lease::compatible(a.predicate, b.predicate);
     };
     Random random{7};
     std::vector<Held> held;
@@ -213,7 +216,8 @@ TEST_F(OverlapTest, no_two_that_conflict_are_ever_granted_over_random_histories)
             resource += '/' + std::to_string(random.below(4));
         resource += random.below(5) == 0 ? "/**" : "/file";
         const Duration ttl{static_cast<std::int64_t>(1 + random.below(5'000'000'000))};
-        Held wish{resource, "h" + std::to_string(random.below(5)), all_predicates[random.below(6)], 0, now + ttl};
+        Held wish{resource, "h" + std::to_string(random.below(5)), lease::all_predicates[random.below(6)], 0,
+                  now + ttl};
         const bool free =
             std::none_of(held.begin(), held.end(), [&](const Held& other) { return conflict(wish, other); });
         wish.token = acquire(wish.resource, wish.holder, ttl, wish.predicate);
@@ -226,4 +230,4 @@ TEST_F(OverlapTest, no_two_that_conflict_are_ever_granted_over_random_histories)
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

@@ -5,46 +5,46 @@
 #include <limits>
 #include <rapidcheck/gtest.h>
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 namespace {
 
-Record full_record() {
-    Record record;
-    Lease lease;
-    lease.token = token_limit - 1;
-    lease.predicate = Predicate::renames;
+lease::Record full_record() {
+    lease::Record record;
+    lease::Lease lease;
+    lease.token = lease::token_limit - 1;
+    lease.predicate = lease::Predicate::renames;
     lease.renewable = false;
     lease.resumable = true;
     lease.ttl = 24h;
     lease.acquired_at = Instant{123'456ms};
     lease.expires_at = Instant{999'999'999'999ns};
     lease.held_since = Instant{123'455'678'901ns};
-    lease.priority = std::numeric_limits<Priority>::min();
-    lease.progress = Progress{UINT64_MAX, Instant{123'456'789'012ns}};
+    lease.priority = std::numeric_limits<lease::Priority>::min();
+    lease.progress = lease::Progress{UINT64_MAX, Instant{123'456'789'012ns}};
     lease.holder = std::string(256, 'h');
     lease.session = std::string(256, 's');
     lease.reason = std::string(1024, 'r');
     lease.metadata = std::string(8192, 'm');
     record.leases = {lease};
-    for (Token token = 1; token <= limits::ended_per_record; ++token)
-        record.ended.push_back({token, static_cast<Ending>(token % 3), Instant{Duration{token}}});
+    for (lease::Token token = 1; token <= lease::limits::ended_per_record; ++token)
+        record.ended.push_back({token, static_cast<lease::Ending>(token % 3), Instant{Duration{token}}});
     record.last_token = lease.token;
     record.waiters.assign(PackedRecord::max_waiters, {.id = UINT64_MAX,
-                                                      .priority = std::numeric_limits<Priority>::min(),
+                                                      .priority = std::numeric_limits<lease::Priority>::min(),
                                                       .agent = true,
-                                                      .predicate = Predicate::renames,
+                                                      .predicate = lease::Predicate::renames,
                                                       .until = Instant{999'999'999'999ns},
-                                                      .holder = std::string(limits::holder_bytes, 'w'),
-                                                      .session = std::string(limits::session_bytes, 's')});
+                                                      .holder = std::string(lease::limits::holder_bytes, 'w'),
+                                                      .session = std::string(lease::limits::session_bytes, 's')});
     return record;
 }
 
 /// What all leases have and nothing more.
-Record plain_record() {
-    Record record = full_record();
+lease::Record plain_record() {
+    lease::Record record = full_record();
     record.ended.clear();
     record.waiters.clear();
-    Lease& lease = record.leases[0];
+    lease::Lease& lease = record.leases[0];
     lease.session = lease.reason = lease.metadata = "";
     lease.resumable = false;
     lease.held_since = lease.acquired_at;
@@ -53,13 +53,13 @@ Record plain_record() {
     return record;
 }
 
-std::string packed_form(const Record& record, std::string_view resource) {
+std::string packed_form(const lease::Record& record, std::string_view resource) {
     std::string bytes(PackedRecord::size_of(resource, record), '\0');
     PackedRecord::pack(resource, record, bytes);
     return bytes;
 }
 
-void expect_round_trip(const Record& record, const std::string& resource) {
+void expect_round_trip(const lease::Record& record, const std::string& resource) {
     const std::string bytes = packed_form(record, resource);
     const PackedRecord packed{bytes.data()};
     EXPECT_EQ(packed.room(), bytes.size());
@@ -68,7 +68,7 @@ void expect_round_trip(const Record& record, const std::string& resource) {
     if (packed.has_lease()) {
         EXPECT_EQ(packed.holder(), record.leases[0].holder);
     }
-    Record back = full_record();  // what was there before must not show through
+    lease::Record back = full_record();  // what was there before must not show through
     back.waiters.resize(1);
     back.reserved.resize(1);
     packed.unpack(back);
@@ -80,25 +80,25 @@ TEST(PackedRecord, brings_back_the_largest_record_that_may_be) {
 }
 
 TEST(PackedRecord, brings_back_a_record_without_the_optional_parts) {
-    Record record = plain_record();
+    lease::Record record = plain_record();
     expect_round_trip(record, "x");
     record.leases[0].renewable = true;
     expect_round_trip(record, std::string(128, 'x'));
 }
 
 TEST(PackedRecord, brings_back_each_optional_part_with_each_predicate) {
-    const auto add_part = [](Lease& lease, unsigned part) {
+    const auto add_part = [](lease::Lease& lease, unsigned part) {
         if (part == 0) lease.session = "s";
         if (part == 1) lease.metadata = "{}";
         if (part == 2) lease.resumable = true;
         if (part == 3) lease.priority = -5;
-        if (part == 4) lease.progress = Progress{7, Instant{-1ns}};
+        if (part == 4) lease.progress = lease::Progress{7, Instant{-1ns}};
         if (part == 5) lease.held_since = Instant{-1h};
-        if (part == 6) lease.acquired_wall_ms = limits::wall_ms_ceiling - 1;
+        if (part == 6) lease.acquired_wall_ms = lease::limits::wall_ms_ceiling - 1;
     };
-    for (const Predicate predicate : all_predicates)
+    for (const lease::Predicate predicate : lease::all_predicates)
         for (unsigned parts = 0; parts < 1U << 7; ++parts) {
-            Record record = plain_record();
+            lease::Record record = plain_record();
             record.leases[0].predicate = predicate;
             for (unsigned part = 0; part < 7; ++part)
                 if ((parts >> part & 1U) != 0) add_part(record.leases[0], part);
@@ -107,16 +107,16 @@ TEST(PackedRecord, brings_back_each_optional_part_with_each_predicate) {
 }
 
 TEST(PackedRecord, brings_back_what_was_acquired_before_the_clock_began) {  // S1: taken up after a reboot
-    Record record = plain_record();
+    lease::Record record = plain_record();
     record.leases[0].acquired_at = record.leases[0].held_since = Instant{-20s};
     expect_round_trip(record, "x");
 }
 
 TEST(PackedRecord, rounds_the_beginning_of_a_holding_down_to_the_millisecond_along_with_the_lease) {
-    Record record = plain_record();
+    lease::Record record = plain_record();
     record.leases[0].acquired_at = record.leases[0].held_since = Instant{123'456'999'999ns};
     const std::string bytes = packed_form(record, "x");
-    Record back;
+    lease::Record back;
     PackedRecord{bytes.data()}.unpack(back);
     EXPECT_EQ(back.leases[0].held_since, Instant{123'456ms});
     EXPECT_EQ(back.leases[0].acquired_at, Instant{123'456ms});
@@ -127,11 +127,11 @@ RC_GTEST_PROP(PackedRecord, brings_back_any_record_that_can_be_packed, ()) {
         return rc::gen::resize(static_cast<int>(most), rc::gen::string<std::string>());
     };
     const auto instant = [] { return Instant{Duration{*rc::gen::inRange<std::int64_t>(-1'000'000, 1'000'000'000)}}; };
-    Record record;
+    lease::Record record;
     if (*rc::gen::arbitrary<bool>()) {
-        Lease lease;
-        lease.token = *rc::gen::inRange<Token>(1, token_limit);
-        lease.predicate = *rc::gen::elementOf(all_predicates);
+        lease::Lease lease;
+        lease.token = *rc::gen::inRange<lease::Token>(1, lease::token_limit);
+        lease.predicate = *rc::gen::elementOf(lease::all_predicates);
         lease.renewable = *rc::gen::arbitrary<bool>();
         lease.resumable = *rc::gen::arbitrary<bool>();
         lease.metered = *rc::gen::arbitrary<bool>();
@@ -139,8 +139,9 @@ RC_GTEST_PROP(PackedRecord, brings_back_any_record_that_can_be_packed, ()) {
         lease.acquired_at = std::chrono::floor<std::chrono::milliseconds>(instant());
         lease.expires_at = instant();
         lease.held_since = *rc::gen::arbitrary<bool>() ? lease.acquired_at : instant();
-        if (*rc::gen::arbitrary<bool>()) lease.priority = *rc::gen::arbitrary<Priority>();
-        if (*rc::gen::arbitrary<bool>()) lease.progress = Progress{*rc::gen::arbitrary<std::uint64_t>(), instant()};
+        if (*rc::gen::arbitrary<bool>()) lease.priority = *rc::gen::arbitrary<lease::Priority>();
+        if (*rc::gen::arbitrary<bool>())
+            lease.progress = lease::Progress{*rc::gen::arbitrary<std::uint64_t>(), instant()};
         if (*rc::gen::arbitrary<bool>()) lease.acquired_wall_ms = *rc::gen::inRange(1, 1'000'000'000);
         lease.holder = "h" + *text(200);
         lease.session = *text(200);
@@ -149,18 +150,19 @@ RC_GTEST_PROP(PackedRecord, brings_back_any_record_that_can_be_packed, ()) {
         record.leases = {lease};
         record.last_token = lease.token;
     }
-    for (const Token token :
-         *rc::gen::resize(30, rc::gen::container<std::vector<Token>>(rc::gen::inRange<Token>(1, 99)))) {
+    for (const lease::Token token :
+         *rc::gen::resize(30, rc::gen::container<std::vector<lease::Token>>(rc::gen::inRange<lease::Token>(1, 99)))) {
         record.ended.push_back(
-            {token, *rc::gen::element(Ending::released, Ending::expired, Ending::revoked), instant()});
+            {token, *rc::gen::element(lease::Ending::released, lease::Ending::expired, lease::Ending::revoked),
+             instant()});
         record.last_token = std::max(record.last_token, token);
     }
     record.waiters.resize(*rc::gen::inRange<std::size_t>(0, PackedRecord::max_waiters + 1));
-    for (Waiter& waiter : record.waiters) {
+    for (lease::Waiter& waiter : record.waiters) {
         waiter.id = *rc::gen::arbitrary<std::uint64_t>();
-        waiter.priority = *rc::gen::arbitrary<Priority>();
+        waiter.priority = *rc::gen::arbitrary<lease::Priority>();
         waiter.agent = *rc::gen::arbitrary<bool>();
-        waiter.predicate = *rc::gen::elementOf(all_predicates);
+        waiter.predicate = *rc::gen::elementOf(lease::all_predicates);
         waiter.until = instant();
         waiter.holder = *text(200);
         waiter.session = *text(200);
@@ -170,7 +172,7 @@ RC_GTEST_PROP(PackedRecord, brings_back_any_record_that_can_be_packed, ()) {
 }
 
 TEST(PackedRecord, takes_no_record_that_has_reservations_or_a_long_queue) {
-    Record record = plain_record();
+    lease::Record record = plain_record();
     EXPECT_TRUE(PackedRecord::can_pack(record));
     record.reserved.resize(1);
     EXPECT_FALSE(PackedRecord::can_pack(record));
@@ -182,21 +184,21 @@ TEST(PackedRecord, takes_no_record_that_has_reservations_or_a_long_queue) {
 }
 
 TEST(PackedRecord, takes_no_queue_whose_last_token_it_would_forget) {
-    Record record = plain_record();
+    lease::Record record = plain_record();
     record.waiters.resize(1);
     ++record.last_token;
     EXPECT_FALSE(PackedRecord::can_pack(record));
 }
 
 TEST(PackedRecord, brings_back_a_record_that_only_remembers) {
-    Record record = full_record();
+    lease::Record record = full_record();
     record.leases.clear();
-    record.last_token = limits::ended_per_record;
+    record.last_token = lease::limits::ended_per_record;
     expect_round_trip(record, "größe");
 }
 
 TEST(PackedRecord, of_a_40_byte_name_and_a_24_byte_holder_takes_96_bytes) {
-    Record record = plain_record();
+    lease::Record record = plain_record();
     record.leases[0].holder = std::string(24, 'h');
     EXPECT_LE(packed_form(record, std::string(40, 'n')).size(), 96U);
 }
@@ -207,11 +209,11 @@ TEST(PackedRecord, is_written_over_an_older_form_from_which_the_name_is_read) {
         std::string bytes(PackedRecord::size_of(resource, full_record()) + 100, '\0');
         const PackedRecord packed{bytes.data()};
         PackedRecord::pack(resource, plain_record(), bytes);
-        for (const Record& next : {full_record(), plain_record(), full_record()}) {
+        for (const lease::Record& next : {full_record(), plain_record(), full_record()}) {
             PackedRecord::pack(packed.resource(), next, bytes);
             EXPECT_EQ(packed.resource(), resource);
             EXPECT_EQ(packed.room(), bytes.size());
-            Record back;
+            lease::Record back;
             packed.unpack(back);
             EXPECT_EQ(back, next) << "length " << length;
         }
@@ -219,4 +221,4 @@ TEST(PackedRecord, is_written_over_an_older_form_from_which_the_name_is_read) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

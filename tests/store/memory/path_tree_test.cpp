@@ -7,14 +7,14 @@
 
 #include "lease/resource.h"
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 namespace {
 
-constexpr Marks mark_of(Predicate predicate) {
+constexpr Marks mark_of(lease::Predicate predicate) {
     return static_cast<Marks>(1U << static_cast<unsigned>(predicate));
 }
-constexpr Marks mutates = mark_of(Predicate::mutates);
-constexpr Marks consumes = mark_of(Predicate::consumes);
+constexpr Marks mutates = mark_of(lease::Predicate::mutates);
+constexpr Marks consumes = mark_of(lease::Predicate::consumes);
 
 /// A path tree, and beside it all names with their marks, searched one by one with overlap().
 class Twin {
@@ -29,9 +29,9 @@ class Twin {
 
     std::vector<std::string> expected(const std::string& resource, Marks wanted) const {
         std::vector<std::string> names;
-        const auto path = file_path(resource);
+        const auto path = lease::file_path(resource);
         for (const auto& [name, entry] : all_) {
-            const auto other = file_path(name);
+            const auto other = lease::file_path(name);
             if (path && other && overlap(*path, *other) && (entry.marks & wanted) != 0) names.push_back(name);
         }
         return names;  // a map is in order
@@ -189,7 +189,7 @@ TEST(PathTree, looks_at_nothing_for_a_file_while_there_are_no_trees) {
 TEST(PathTree, takes_paths_of_two_thousand_parts_at_the_cost_of_their_branches) {
     PathTree tree{{3, 4}};
     std::string path = "FILE:";
-    while (path.size() + 2 <= limits::resource_bytes - 5)
+    while (path.size() + 2 <= lease::limits::resource_bytes - 5)
         path += "/d";
     // Each parts from the others at a folder of its own.
     const auto branch = [&](std::size_t i) { return path.substr(0, path.size() - 2 * i) + "/" + std::to_string(i); };
@@ -205,25 +205,25 @@ TEST(PathTree, takes_paths_of_two_thousand_parts_at_the_cost_of_their_branches) 
 }
 
 TEST(Marks, say_what_is_in_a_record) {
-    Record record;
+    lease::Record record;
     EXPECT_EQ(marks_of(record), 0U);
     record.leases.resize(2);
-    record.leases[0].predicate = Predicate::consumes;
-    record.leases[1].predicate = Predicate::depends_on;
-    EXPECT_EQ(marks_of(record), consumes | mark_of(Predicate::depends_on));
+    record.leases[0].predicate = lease::Predicate::consumes;
+    record.leases[1].predicate = lease::Predicate::depends_on;
+    EXPECT_EQ(marks_of(record), consumes | mark_of(lease::Predicate::depends_on));
     record.reserved.resize(1);
-    record.reserved[0].lease.predicate = Predicate::renames;
+    record.reserved[0].lease.predicate = lease::Predicate::renames;
     record.waiters.resize(1);
-    record.waiters[0].predicate = Predicate::deletes;
-    EXPECT_EQ(marks_of(record), consumes | mark_of(Predicate::depends_on) | mark_of(Predicate::renames) |
-                                    mark_of(Predicate::deletes) | mark_waiting);
+    record.waiters[0].predicate = lease::Predicate::deletes;
+    EXPECT_EQ(marks_of(record), consumes | mark_of(lease::Predicate::depends_on) | mark_of(lease::Predicate::renames) |
+                                    mark_of(lease::Predicate::deletes) | mark_waiting);
 }
 
 TEST(Marks, against_a_predicate_are_those_of_all_that_conflict_with_it) {
-    for (const Predicate predicate : all_predicates)
-        for (const Predicate other : all_predicates)
-            EXPECT_EQ((marks_against(predicate) & mark_of(other)) != 0, !compatible(predicate, other));
+    for (const lease::Predicate predicate : lease::all_predicates)
+        for (const lease::Predicate other : lease::all_predicates)
+            EXPECT_EQ((marks_against(predicate) & mark_of(other)) != 0, !lease::compatible(predicate, other));
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

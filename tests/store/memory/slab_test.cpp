@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 namespace {
 
 TEST(Slab, gives_blocks_that_do_not_overlap) {
@@ -92,4 +92,4 @@ TEST(Slab, gives_no_block_twice_while_it_looks_for_free_pages) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

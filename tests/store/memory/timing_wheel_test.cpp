@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 
-namespace holdfast::core {
+namespace holdfast::store::memory {
 namespace {
 
 /// A wheel with entries whose true ends are known beside it.
@@ -112,4 +112,4 @@ TEST(TimingWheel, takes_new_entries_while_it_lags_behind) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::memory

@@ -2,10 +2,8 @@
 
 #include "store/postgres/engine_user.h"
 
-namespace holdfast {
+namespace holdfast::store::postgres {
 namespace {
-
-using namespace core;
 
 class PostgresClockTest : public testing::Test {
  protected:
@@ -21,18 +19,18 @@ std::unique_ptr<PostgresProcess> PostgresClockTest::server;
 TEST_F(PostgresClockTest, steps_of_the_servers_clock_are_in_every_answer_and_in_every_decision) {
     EngineUser user(server->url());
     ASSERT_TRUE(user.until_reachable()) << user.why;
-    WriteId last = user.write("r", "x");
+    cas::WriteId last = user.write("r", "x");
     for (const int hours : {3, -3, 0}) {
-        const EngineTime before = user.fetch("r")->now;
+        const cas::EngineTime before = user.fetch("r")->now;
         server->set_clock_ahead(hours * 3600.0);
-        const EngineTime after = user.fetch("r")->now;
+        const cas::EngineTime after = user.fetch("r")->now;
         const Duration step = after - before;
         EXPECT_GT(std::chrono::abs(step), 2h) << hours;
 
-        Swap early = swap_of("r", last, user.next_write(), "y");
+        cas::Swap early = swap_of("r", last, user.next_write(), "y");
         early.until = std::min(before, after) - 1h;
         EXPECT_FALSE(user.swap(early)->done);
-        Swap fits = swap_of("r", last, user.next_write(), "y");
+        cas::Swap fits = swap_of("r", last, user.next_write(), "y");
         fits.from = after;
         fits.until = after + 1h;
         const auto swapped = user.swap(fits);
@@ -60,7 +58,7 @@ TEST_F(PostgresClockTest, nothing_is_forgotten_right_after_a_step) {
         options.sweep_after = 3s;
     });
     ASSERT_TRUE(user.until_reachable()) << user.why;
-    Swap swap = swap_of("kept", 0, user.next_write(), "x");
+    cas::Swap swap = swap_of("kept", 0, user.next_write(), "x");
     swap.keep_until = user.fetch("kept")->now + 1h;
     ASSERT_TRUE(user.swap(swap)->done);
     user.run_for(4s);
@@ -72,4 +70,4 @@ TEST_F(PostgresClockTest, nothing_is_forgotten_right_after_a_step) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::store::postgres

@@ -4,7 +4,7 @@
 #include "store/postgres/engine_user.h"
 #include "support/tcp_proxy.h"
 
-namespace holdfast::core {
+namespace holdfast::store::postgres {
 namespace {
 
 PostgresProcess& server() {
@@ -26,9 +26,9 @@ struct Between {
     Duration ahead{};
 };
 
-std::unique_ptr<StoreUnderTest> make(const ContractShape& shape) {
+std::unique_ptr<contract::StoreUnderTest> make(const contract::ContractShape& shape) {
     const auto between = std::make_shared<Between>();
-    EngineUnderTest engine;
+    contract::EngineUnderTest engine;
     engine.make_engine = [between](boost::asio::io_context& loop, Duration answer_within) {
         auto options = *parse_postgres_engine(between->url());
         options.answer_within = answer_within;
@@ -45,10 +45,12 @@ std::unique_ptr<StoreUnderTest> make(const ContractShape& shape) {
         server().set_clock_ahead(std::chrono::duration<double>(between->ahead).count());
     };
     engine.keeps = between;
-    return under_test(std::move(engine), shape);
+    return contract::under_test(std::move(engine), shape);
 }
 
-INSTANTIATE_TEST_SUITE_P(Postgres, StoreContract, testing::Values(ContractStore{"postgres", make}), contract_name);
+using contract::StoreContract;
+INSTANTIATE_TEST_SUITE_P(Postgres, StoreContract, testing::Values(contract::ContractStore{"postgres", make}),
+                         contract::contract_name);
 
 // ---- on a server whose commits wait for a standby ----
 
@@ -58,9 +60,9 @@ struct Pair {
     PostgresProcess standby{{.primary = &primary}};
 };
 
-std::unique_ptr<StoreUnderTest> make_with_standby(const ContractShape& shape) {
+std::unique_ptr<contract::StoreUnderTest> make_with_standby(const contract::ContractShape& shape) {
     const auto pair = std::make_shared<Pair>();
-    EngineUnderTest engine;
+    contract::EngineUnderTest engine;
     engine.make_engine = [pair](boost::asio::io_context& loop, Duration answer_within) {
         auto options = *parse_postgres_engine(pair->primary.url("?pool=32"));
         options.answer_within = answer_within;
@@ -68,10 +70,10 @@ std::unique_ptr<StoreUnderTest> make_with_standby(const ContractShape& shape) {
     };
     engine.reach = [pair](bool reachable) { reachable ? pair->standby.thaw() : pair->standby.freeze(); };
     engine.keeps = pair;
-    return under_test(std::move(engine), shape);
+    return contract::under_test(std::move(engine), shape);
 }
 
-class PostgresStandbyContract : public StoreContract {
+class PostgresStandbyContract : public contract::StoreContract {
  protected:
     /// Somebody asks for `r` while the standby does not answer, which stays so for a while.
     void fail_to_acquire(Duration hangs) {
@@ -98,21 +100,22 @@ class PostgresStandbyContract : public StoreContract {
 };
 
 TEST_P(PostgresStandbyContract, keeps_nothing_of_an_acquire_that_failed_when_the_standby_goes_on_soon) {
-    HOLDFAST_SET_UP({Ordeal::several_fronts, Ordeal::engine_unreachable}, {.patience = 2s});
+    HOLDFAST_SET_UP({contract::Ordeal::several_fronts, contract::Ordeal::engine_unreachable}, {.patience = 2s});
     ASSERT_NO_FATAL_FAILURE(fail_to_acquire(1s));
     EXPECT_TRUE(becomes_free());
     EXPECT_EQ(leases_of(1, "alice").size(), 1U);
 }
 
 TEST_P(PostgresStandbyContract, keeps_nothing_of_an_acquire_that_failed_when_the_standby_was_away_for_long) {
-    HOLDFAST_SET_UP({Ordeal::several_fronts, Ordeal::engine_unreachable}, {.patience = 2s});
+    HOLDFAST_SET_UP({contract::Ordeal::several_fronts, contract::Ordeal::engine_unreachable}, {.patience = 2s});
     ASSERT_NO_FATAL_FAILURE(fail_to_acquire(10s));
     EXPECT_TRUE(becomes_free());
     EXPECT_EQ(leases_of(1, "alice").size(), 1U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Postgres, PostgresStandbyContract,
-                         testing::Values(ContractStore{"with_standby", make_with_standby}), contract_name);
+                         testing::Values(contract::ContractStore{"with_standby", make_with_standby}),
+                         contract::contract_name);
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::postgres

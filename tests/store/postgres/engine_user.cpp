@@ -4,9 +4,7 @@
 #include <chrono>
 #include <gtest/gtest.h>
 
-namespace holdfast {
-
-using namespace core;
+namespace holdfast::store::postgres {
 
 EngineUser::EngineUser(const std::string& url, const Change& change, std::shared_ptr<boost::asio::io_context> loop)
     : loop_(std::move(loop)) {
@@ -39,24 +37,25 @@ void EngineUser::run_for(Duration time) {
     loop_->run_for(time);
 }
 
-Result<Reading> EngineUser::fetch(const std::string& name, Kind kind) {
-    return answer<Reading>([&](auto reply) { engine_->fetch(kind, name, std::move(reply)); });
+Result<cas::Reading> EngineUser::fetch(const std::string& name, cas::Kind kind) {
+    return answer<cas::Reading>([&](auto reply) { engine_->fetch(kind, name, std::move(reply)); });
 }
 
-Result<Swapped> EngineUser::swap(const Swap& swap) {
-    return answer<Swapped>([&](auto reply) { engine_->swap(swap, std::move(reply)); });
+Result<cas::Swapped> EngineUser::swap(const cas::Swap& swap) {
+    return answer<cas::Swapped>([&](auto reply) { engine_->swap(swap, std::move(reply)); });
 }
 
-Result<FoundRecords> EngineUser::overlapping(const std::string& name, std::size_t most) {
-    return answer<FoundRecords>([&](auto reply) { engine_->overlapping(name, most, std::move(reply)); });
+Result<cas::FoundRecords> EngineUser::overlapping(const std::string& name, std::size_t most) {
+    return answer<cas::FoundRecords>([&](auto reply) { engine_->overlapping(name, most, std::move(reply)); });
 }
 
-Result<FoundRecords> EngineUser::of_holder(const std::string& holder, std::size_t most) {
-    return answer<FoundRecords>([&](auto reply) { engine_->of_holder(holder, most, std::move(reply)); });
+Result<cas::FoundRecords> EngineUser::of_holder(const std::string& holder, std::size_t most) {
+    return answer<cas::FoundRecords>([&](auto reply) { engine_->of_holder(holder, most, std::move(reply)); });
 }
 
-Result<Page> EngineUser::scan(const std::string& prefix, const std::string& after, std::size_t most, Kind kind) {
-    return answer<Page>([&](auto reply) { engine_->scan(kind, prefix, after, most, std::move(reply)); });
+Result<cas::Page> EngineUser::scan(const std::string& prefix, const std::string& after, std::size_t most,
+                                   cas::Kind kind) {
+    return answer<cas::Page>([&](auto reply) { engine_->scan(kind, prefix, after, most, std::move(reply)); });
 }
 
 Result<std::vector<std::string>> EngineUser::overdue() {
@@ -65,15 +64,15 @@ Result<std::vector<std::string>> EngineUser::overdue() {
     return names;
 }
 
-WriteId EngineUser::write(const std::string& name, const std::string& bytes, WriteId expected) {
-    const WriteId becomes = next_write();
+cas::WriteId EngineUser::write(const std::string& name, const std::string& bytes, cas::WriteId expected) {
+    const cas::WriteId becomes = next_write();
     const auto swapped = swap(swap_of(name, expected, becomes, bytes));
     EXPECT_TRUE(swapped) << swapped.error().message;
     EXPECT_TRUE(swapped && swapped->done) << name;
     return becomes;
 }
 
-void EngineUser::on_reachable(const EngineHello& said) {
+void EngineUser::on_reachable(const cas::EngineHello& said) {
     reachable = true;
     ++times_reachable;
     hello = said;
@@ -85,8 +84,8 @@ void EngineUser::on_unreachable(const Error& error) {
     EXPECT_EQ(error.code, "store_unavailable");
 }
 
-Swap swap_of(std::string_view name, WriteId expected, WriteId becomes, std::string_view bytes) {
-    Swap swap;
+cas::Swap swap_of(std::string_view name, cas::WriteId expected, cas::WriteId becomes, std::string_view bytes) {
+    cas::Swap swap;
     swap.name = name;
     swap.expected = expected;
     swap.becomes = becomes;
@@ -108,4 +107,4 @@ std::string fresh_url(const std::string& query) {
     return shared_postgres().url("?schema=" + fresh_schema() + query);
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::store::postgres

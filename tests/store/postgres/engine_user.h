@@ -11,10 +11,10 @@
 #include "store/postgres/postgres_engine.h"
 #include "support/postgres_process.h"
 
-namespace holdfast {
+namespace holdfast::store::postgres {
 
 /// One front's engine, with what it tells, on a loop of its own or that of another; calls wait for their answers.
-class EngineUser final : public core::EngineListener {
+class EngineUser final : public cas::EngineListener {
  public:
     using Change = std::function<void(PostgresEngineOptions&)>;
 
@@ -22,7 +22,7 @@ class EngineUser final : public core::EngineListener {
                         std::shared_ptr<boost::asio::io_context> loop = std::make_shared<boost::asio::io_context>());
     ~EngineUser() override;
 
-    core::Engine& engine() { return *engine_; }
+    cas::Engine& engine() { return *engine_; }
     const std::shared_ptr<boost::asio::io_context>& loop() { return loop_; }
 
     /// Runs the loop until it holds; false if that takes longer than a minute.
@@ -43,37 +43,37 @@ class EngineUser final : public core::EngineListener {
         if (!until([&] { return got->has_value(); })) return Error{"test", "no answer within a minute"};
         return std::move(**got);
     }
-    Result<core::Reading> fetch(const std::string& name, core::Kind kind = core::Kind::record);
-    Result<core::Swapped> swap(const core::Swap& swap);
-    Result<core::FoundRecords> overlapping(const std::string& name, std::size_t most = 100);
-    Result<core::FoundRecords> of_holder(const std::string& holder, std::size_t most = 100);
-    Result<core::Page> scan(const std::string& prefix, const std::string& after, std::size_t most,
-                            core::Kind kind = core::Kind::record);
+    Result<cas::Reading> fetch(const std::string& name, cas::Kind kind = cas::Kind::record);
+    Result<cas::Swapped> swap(const cas::Swap& swap);
+    Result<cas::FoundRecords> overlapping(const std::string& name, std::size_t most = 100);
+    Result<cas::FoundRecords> of_holder(const std::string& holder, std::size_t most = 100);
+    Result<cas::Page> scan(const std::string& prefix, const std::string& after, std::size_t most,
+                           cas::Kind kind = cas::Kind::record);
     Result<std::vector<std::string>> overdue();
 
     /// A number for a write that no other user has.
-    core::WriteId next_write() { return ++last_write_; }
+    cas::WriteId next_write() { return ++last_write_; }
     /// Writes a record; fails the test if that is not done.
-    core::WriteId write(const std::string& name, const std::string& bytes, core::WriteId expected = 0);
+    cas::WriteId write(const std::string& name, const std::string& bytes, cas::WriteId expected = 0);
 
     bool reachable = false;
     int times_reachable = 0;
-    core::EngineHello hello;
+    cas::EngineHello hello;
     std::string why;  ///< it was last not reachable
     std::vector<std::string> notices;
 
  private:
-    void on_reachable(const core::EngineHello& said) override;
+    void on_reachable(const cas::EngineHello& said) override;
     void on_unreachable(const Error& error) override;
     void on_notice(std::string_view notice) override { notices.emplace_back(notice); }
 
     std::shared_ptr<boost::asio::io_context> loop_;
-    std::unique_ptr<core::Engine> engine_;
-    core::WriteId last_write_;
+    std::unique_ptr<cas::Engine> engine_;
+    cas::WriteId last_write_;
 };
 
 /// A swap with what most tests want.
-core::Swap swap_of(std::string_view name, core::WriteId expected, core::WriteId becomes, std::string_view bytes);
+cas::Swap swap_of(std::string_view name, cas::WriteId expected, cas::WriteId becomes, std::string_view bytes);
 
 /// The server that most tests share; its `fsync` is off.
 PostgresProcess& shared_postgres();
@@ -81,4 +81,4 @@ PostgresProcess& shared_postgres();
 std::string fresh_url(const std::string& query = {});
 std::string fresh_schema();
 
-}  // namespace holdfast
+}  // namespace holdfast::store::postgres

@@ -5,10 +5,8 @@
 #include "store/postgres/engine_user.h"
 #include "support/tcp_proxy.h"
 
-namespace holdfast {
+namespace holdfast::store::postgres {
 namespace {
-
-using namespace core;
 
 const auto quick = [](PostgresEngineOptions& options) {
     options.connect_within = 500ms;
@@ -46,7 +44,7 @@ TEST(PostgresFaults, a_server_that_shuts_down_is_told_and_goes_on_in_its_history
     PostgresProcess server({.fsync = true});
     EngineUser user(server.url(), quick);
     ASSERT_TRUE(user.until_reachable());
-    const EngineHello first = user.hello;
+    const cas::EngineHello first = user.hello;
     user.write("r", "one");
     server.stop();
     ASSERT_TRUE(user.until_unreachable());
@@ -74,7 +72,7 @@ TEST(PostgresFaults, a_server_that_is_stopped_costs_the_time_out_and_then_nothin
     PostgresProcess server;
     EngineUser user(server.url(), quick);
     ASSERT_TRUE(user.until_reachable());
-    const WriteId first = user.write("r", "one");
+    const cas::WriteId first = user.write("r", "one");
     server.freeze();
     const auto lost = user.swap(swap_of("r", first, user.next_write(), "two"));
     ASSERT_FALSE(lost);
@@ -92,7 +90,7 @@ TEST(PostgresFaults, a_swap_that_lay_in_a_buffer_for_too_long_never_takes_effect
     PostgresProcess server;
     EngineUser user(server.url(), quick);
     ASSERT_TRUE(user.until_reachable());
-    const WriteId first = user.write("r", "one");
+    const cas::WriteId first = user.write("r", "one");
     server.freeze();
     ASSERT_FALSE(user.swap(swap_of("r", first, user.next_write(), "two")));
     user.run_for(user.engine().swap_lingers());
@@ -107,7 +105,7 @@ TEST(PostgresFaults, a_swap_whose_answer_was_lost_is_seen_in_what_is_there) {
     EngineUser user(url_at(proxy.port(), "?schema=" + fresh_schema()), quick);
     ASSERT_TRUE(user.until_reachable());
     proxy.lose_answers();
-    const WriteId becomes = user.next_write();
+    const cas::WriteId becomes = user.next_write();
     const auto lost = user.swap(swap_of("r", 0, becomes, "x"));
     ASSERT_FALSE(lost);
     EXPECT_EQ(lost.error().code, "store_unavailable");
@@ -125,7 +123,8 @@ TEST(PostgresFaults, a_connection_that_is_cut_fails_what_is_under_way_and_comes_
     proxy.delay_answers(300ms);
     int failed = 0;
     for (int i = 0; i < 100; ++i)
-        user.engine().fetch(Kind::record, "r" + std::to_string(i), [&](auto reading) { failed += reading ? 0 : 1; });
+        user.engine().fetch(cas::Kind::record, "r" + std::to_string(i),
+                            [&](auto reading) { failed += reading ? 0 : 1; });
     user.run_for(50ms);
     proxy.cut();
     ASSERT_TRUE(user.until([&] { return failed == 100; }));
@@ -146,7 +145,7 @@ TEST(PostgresFaults, a_thousand_calls_of_one_turn_are_one_round_trip) {
     int done = 0;
     for (int i = 0; i < 1000; ++i)
         user.engine().swap(swap_of("r" + std::to_string(i), 0, user.next_write(), "x"),
-                           [&](Result<Swapped> swapped) { done += swapped && swapped->done ? 1 : 0; });
+                           [&](Result<cas::Swapped> swapped) { done += swapped && swapped->done ? 1 : 0; });
     ASSERT_TRUE(user.until([&] { return done == 1000; }));
     EXPECT_LE(proxy.turns() - before, 16u) << "how often this end spoke after the other";
 }
@@ -156,24 +155,25 @@ TEST(PostgresFaults, no_swap_that_was_answered_is_lost_when_all_of_it_is_killed)
     EngineUser user(server.url(), quick);
     ASSERT_TRUE(user.until_reachable());
     const std::string history = user.hello.history;
-    std::map<std::string, WriteId> written;
-    Position kept = 0;
+    std::map<std::string, cas::WriteId> written;
+    cas::Position kept = 0;
     for (int life = 0; life < 3; ++life) {
         std::size_t answered = 0;
         bool stop = false;
-        std::map<std::string, WriteId> pending;
+        std::map<std::string, cas::WriteId> pending;
         std::function<void(int)> next = [&](int number) {
             if (stop) return;
             const std::string name = "r" + std::to_string(life) + "." + std::to_string(number);
-            const WriteId becomes = user.next_write();
-            user.engine().swap(swap_of(name, 0, becomes, "x"), [&, name, becomes, number](Result<Swapped> swapped) {
-                if (!swapped) return;
-                EXPECT_TRUE(swapped->done);
-                ++answered;
-                written[name] = becomes;
-                kept = std::max(kept, swapped->position);
-                next(number + 20);
-            });
+            const cas::WriteId becomes = user.next_write();
+            user.engine().swap(swap_of(name, 0, becomes, "x"),
+                               [&, name, becomes, number](Result<cas::Swapped> swapped) {
+                                   if (!swapped) return;
+                                   EXPECT_TRUE(swapped->done);
+                                   ++answered;
+                                   written[name] = becomes;
+                                   kept = std::max(kept, swapped->position);
+                                   next(number + 20);
+                               });
         };
         for (int i = 0; i < 20; ++i)
             next(i);
@@ -199,14 +199,14 @@ TEST(PostgresFaults, connections_that_are_ended_under_load_come_back_and_every_c
     EngineUser user(url, quick);
     ASSERT_TRUE(user.until_reachable());
     PostgresSession session(shared_postgres().url());
-    std::map<std::string, WriteId> known;
+    std::map<std::string, cas::WriteId> known;
     int asked = 0, answered = 0, done = 0, refused = 0;
     bool stop = false;
     std::function<void(std::string)> next = [&](const std::string& name) {
         if (stop) return;
         ++asked;
-        const WriteId becomes = user.next_write();
-        user.engine().swap(swap_of(name, known[name], becomes, name), [&, name, becomes](Result<Swapped> swapped) {
+        const cas::WriteId becomes = user.next_write();
+        user.engine().swap(swap_of(name, known[name], becomes, name), [&, name, becomes](Result<cas::Swapped> swapped) {
             ++answered;
             if (!swapped) {
                 ++refused;
@@ -237,14 +237,14 @@ TEST(PostgresFaults, a_row_that_somebody_keeps_locked_fails_in_time_and_the_othe
     const std::string schema = fresh_schema();
     EngineUser user(shared_postgres().url("?pool=2&schema=" + schema));
     ASSERT_TRUE(user.until_reachable());
-    WriteId locked = user.write("locked", "x");
-    WriteId free = user.write("free", "x");
+    cas::WriteId locked = user.write("locked", "x");
+    cas::WriteId free = user.write("free", "x");
     PostgresSession session(shared_postgres().url());
     session.run("BEGIN; SELECT 1 FROM " + schema + ".kept WHERE name = 'locked' FOR UPDATE");
     int failed = 0, others = 0;
     std::string why;
     for (int i = 0; i < 20; ++i)
-        user.engine().swap(swap_of("locked", locked, user.next_write(), "y"), [&](Result<Swapped> swapped) {
+        user.engine().swap(swap_of("locked", locked, user.next_write(), "y"), [&](Result<cas::Swapped> swapped) {
             if (swapped) return;
             ++failed;
             why = swapped.error().message;
@@ -269,13 +269,13 @@ TEST(PostgresFaults, a_swap_that_waits_for_a_row_until_its_time_is_over_is_not_d
     const std::string schema = fresh_schema();
     EngineUser user(shared_postgres().url("?schema=" + schema));
     ASSERT_TRUE(user.until_reachable());
-    const WriteId first = user.write("r", "x");
+    const cas::WriteId first = user.write("r", "x");
     PostgresSession session(shared_postgres().url());
     session.run("BEGIN; SELECT 1 FROM " + schema + ".kept WHERE name = 'r' FOR UPDATE");
-    Swap swap = swap_of("r", first, user.next_write(), "y");
+    cas::Swap swap = swap_of("r", first, user.next_write(), "y");
     swap.until = user.fetch("r")->now + 300ms;
-    std::optional<Result<Swapped>> answer;
-    user.engine().swap(swap, [&](Result<Swapped> swapped) { answer = std::move(swapped); });
+    std::optional<Result<cas::Swapped>> answer;
+    user.engine().swap(swap, [&](Result<cas::Swapped> swapped) { answer = std::move(swapped); });
     user.run_for(600ms);
     EXPECT_FALSE(answer);
     session.run("ROLLBACK");
@@ -290,9 +290,9 @@ TEST(PostgresFaults, what_was_due_is_not_shown_as_over_while_it_is_being_extende
     const std::string schema = fresh_schema();
     EngineUser user(shared_postgres().url("?schema=" + schema));
     ASSERT_TRUE(user.until_reachable());
-    const EngineTime now = user.fetch("r")->now;
+    const cas::EngineTime now = user.fetch("r")->now;
     for (const char* name : {"FILE:/a/**", "FILE:/b"}) {
-        Swap swap = swap_of(name, 0, user.next_write(), "short");
+        cas::Swap swap = swap_of(name, 0, user.next_write(), "short");
         swap.due = now;
         ASSERT_TRUE(user.swap(swap)->done);
     }
@@ -303,7 +303,7 @@ TEST(PostgresFaults, what_was_due_is_not_shown_as_over_while_it_is_being_extende
         ++answered;
         EXPECT_EQ(bytes, "long");
     };
-    user.engine().fetch(Kind::record, "FILE:/a/**", [&](auto reading) { see(reading->value.bytes); });
+    user.engine().fetch(cas::Kind::record, "FILE:/a/**", [&](auto reading) { see(reading->value.bytes); });
     user.engine().overlapping("FILE:/a/b", 10, [&](auto read) { see(read->entries.at(0).value.bytes); });
     user.engine().overlapping("FILE:/**", 10, [&](auto read) { see(read->entries.at(1).value.bytes); });
     user.engine().swap(swap_of("FILE:/b", 0, user.next_write(), "x"), [&](auto swapped) { see(swapped->found.bytes); });
@@ -326,10 +326,10 @@ TEST(PostgresFaults, one_call_that_fails_takes_no_other_with_it) {
     session.run("CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON " + schema +
                 ".kept DEFERRABLE INITIALLY DEFERRED" + when + "r7') EXECUTE FUNCTION " + schema + ".refuse()");
     int answered = 0;
-    std::map<int, Result<Swapped>> answers;
+    std::map<int, Result<cas::Swapped>> answers;
     for (int i = 0; i < 10; ++i)
         user.engine().swap(swap_of("r" + std::to_string(i), 0, user.next_write(), "x"),
-                           [&, i](Result<Swapped> swapped) {
+                           [&, i](Result<cas::Swapped> swapped) {
                                ++answered;
                                answers.emplace(i, std::move(swapped));
                            });
@@ -361,7 +361,7 @@ TEST(PostgresFaults, fronts_that_swap_the_same_rows_in_other_orders_never_block_
                 const int number = user == &one ? i : 199 - i;
                 user->engine().swap(
                     swap_of("r" + std::to_string(round) + "." + std::to_string(number), 0, user->next_write(), "x"),
-                    [&](Result<Swapped> swapped) {
+                    [&](Result<cas::Swapped> swapped) {
                         ++answered;
                         ASSERT_TRUE(swapped) << swapped.error().message;
                         done += swapped->done ? 1 : 0;
@@ -373,4 +373,4 @@ TEST(PostgresFaults, fronts_that_swap_the_same_rows_in_other_orders_never_block_
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::store::postgres

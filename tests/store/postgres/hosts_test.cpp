@@ -3,10 +3,8 @@
 #include "base/random.h"
 #include "store/postgres/engine_user.h"
 
-namespace holdfast {
+namespace holdfast::store::postgres {
 namespace {
-
-using namespace core;
 
 std::string url_of(const PostgresProcess& one, const PostgresProcess& other, const std::string& query = {}) {
     return "postgres://holdfast@127.0.0.1:" + std::to_string(one.port()) +
@@ -62,7 +60,7 @@ TEST(PostgresHosts, of_which_the_one_that_took_over_lacks_what_the_other_had_ans
     PostgresProcess primary({.fsync = true});
     EngineUser user(primary.url());
     ASSERT_TRUE(user.until_reachable()) << user.why;
-    const WriteId early = user.write("early", "x");
+    const cas::WriteId early = user.write("early", "x");
     PostgresProcess stale({.fsync = true, .primary = &primary});
     stale.stop();      // one that only hangs gets what is on its way
     std::string much;  // more than it writes by itself when it is promoted
@@ -78,12 +76,12 @@ TEST(PostgresHosts, of_which_the_one_that_took_over_lacks_what_the_other_had_ans
     ASSERT_TRUE(after.until_reachable()) << after.why;
     EXPECT_NE(after.hello.history, user.hello.history);
     EXPECT_LT(after.fetch("early")->position, done->position);
-    for (const auto& [name, expected] : {std::pair("late", WriteId(0)), std::pair("early", early)}) {
-        Swap swap = swap_of(name, expected, after.next_write(), "y");
+    for (const auto& [name, expected] : {std::pair("late", cas::WriteId(0)), std::pair("early", early)}) {
+        cas::Swap swap = swap_of(name, expected, after.next_write(), "y");
         swap.position = done->position;
         const auto refused = after.swap(swap);
         ASSERT_FALSE(refused);
-        EXPECT_EQ(refused.error().code, store_lost);
+        EXPECT_EQ(refused.error().code, cas::store_lost);
     }
     EXPECT_EQ(after.fetch("early")->value.write, early);
     EXPECT_EQ(after.fetch("late")->value.write, 0u);
@@ -98,7 +96,7 @@ TEST(PostgresHosts, have_on_the_synchronous_standby_whatever_position_was_said_w
     int answered = 0;
     for (int i = 0; i < 100; ++i)
         user.engine().swap(swap_of("r" + std::to_string(i), 0, user.next_write(), std::string(1000, 'x')),
-                           [&](Result<Swapped> swapped) {
+                           [&](Result<cas::Swapped> swapped) {
                                ASSERT_TRUE(swapped && swapped->done);
                                const std::string kept = at_standby.run("SELECT pg_last_wal_receive_lsn() - '0/0'");
                                EXPECT_LE(swapped->position, std::stoull(kept));
@@ -109,4 +107,4 @@ TEST(PostgresHosts, have_on_the_synchronous_standby_whatever_position_was_said_w
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::store::postgres

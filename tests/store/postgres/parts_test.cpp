@@ -6,7 +6,7 @@
 #include "store/postgres/params.h"
 #include "store/postgres/postgres_engine.h"
 
-namespace holdfast::postgres {
+namespace holdfast::store::postgres {
 namespace {
 
 std::string value_of(const PostgresEngineOptions& options, const std::string& wanted) {
@@ -62,7 +62,7 @@ TEST(PostgresOptions, refuse_what_is_wrong_and_never_repeat_a_password) {
 TEST(PostgresNotices, come_back_as_they_were_whatever_bytes_they_are_of) {
     Notices notices;
     const std::vector<std::string> sent{"one", std::string("\0\xff.,'", 5),
-                                        std::string(core::Engine::notice_bytes, '\xfb')};
+                                        std::string(cas::Engine::notice_bytes, '\xfb')};
     for (const std::string& notice : sent)
         notices.add(notice);
     std::vector<std::string> received;
@@ -91,7 +91,7 @@ TEST(PostgresNotices, many_small_ones_share_few_payloads) {
 TEST(PostgresNotices, that_pile_up_are_lost_from_the_oldest_on) {
     Notices notices;
     for (int i = 0; i < 2000; ++i)
-        notices.add(std::string(core::Engine::notice_bytes, 'x'));
+        notices.add(std::string(cas::Engine::notice_bytes, 'x'));
     notices.add("last");
     const auto payloads = notices.take(10'000);
     EXPECT_LT(payloads.size(), 1000u);
@@ -152,10 +152,10 @@ TEST(PostgresParams, of_several_are_arrays_of_what_each_has) {
 }
 
 TEST(PostgresServerClock, is_even_from_its_last_step_on) {
-    const auto server = [](Duration time) { return core::EngineTime(time); };
+    const auto server = [](Duration time) { return cas::EngineTime(time); };
     const auto ours = [](Duration time) { return Instant(time); };
     ServerClock clock;
-    EXPECT_EQ(clock.not_after(ours(1s), 2s), core::EngineTime::max());
+    EXPECT_EQ(clock.not_after(ours(1s), 2s), cas::EngineTime::max());
     EXPECT_FALSE(clock.is_even_for(0s, ours(1s)));
     clock.observe(server(1000s), ours(10s));
     EXPECT_EQ(clock.not_after(ours(11s), 2s), server(1003s));
@@ -171,4 +171,4 @@ TEST(PostgresServerClock, is_even_from_its_last_step_on) {
 }
 
 }  // namespace
-}  // namespace holdfast::postgres
+}  // namespace holdfast::store::postgres

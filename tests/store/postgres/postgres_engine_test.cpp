@@ -6,20 +6,18 @@
 #include "store/contract/marker_check.h"
 #include "store/postgres/engine_user.h"
 
-namespace holdfast {
+namespace holdfast::store::postgres {
 namespace {
-
-using namespace core;
 
 class PostgresEngineTest : public testing::Test {
  protected:
     void SetUp() override { ASSERT_TRUE(user.until_reachable()) << user.why; }
 
-    EngineTime now() { return user.fetch("nothing")->now; }
-    std::vector<std::string> names(const Result<FoundRecords>& read) {
+    cas::EngineTime now() { return user.fetch("nothing")->now; }
+    std::vector<std::string> names(const Result<cas::FoundRecords>& read) {
         std::vector<std::string> found;
         if (read)
-            for (const NamedValue& entry : read->entries)
+            for (const cas::NamedValue& entry : read->entries)
                 found.push_back(entry.name);
         std::sort(found.begin(), found.end());
         return found;
@@ -30,29 +28,29 @@ class PostgresEngineTest : public testing::Test {
 };
 
 TEST_F(PostgresEngineTest, swaps_only_where_the_marker_is_still_what_was_seen) {
-    core::check_that_swaps_ask_for_the_marker([&](const Swap& swap) { return user.swap(swap); });
+    contract::check_that_swaps_ask_for_the_marker([&](const cas::Swap& swap) { return user.swap(swap); });
 }
 
 /// Swaps that travel in one statement are refused together.
 TEST_F(PostgresEngineTest, swaps_many_at_once_only_where_the_marker_is_still_what_was_seen) {
     std::size_t answered = 0, done = 0, lost = 0;
-    const auto ask = [&](WriteId marker) {
+    const auto ask = [&](cas::WriteId marker) {
         answered = done = lost = 0;
         for (std::uint64_t i = 1; i <= 20; ++i) {
             const std::string name = "many" + std::to_string(i);
-            Swap swap = swap_of(name, 0, user.next_write(), "x");
+            cas::Swap swap = swap_of(name, 0, user.next_write(), "x");
             swap.marker = marker;
-            user.engine().swap(swap, [&](const Result<Swapped>& swapped) {
+            user.engine().swap(swap, [&](const Result<cas::Swapped>& swapped) {
                 ++answered;
                 done += swapped && swapped->done;
-                lost += !swapped && swapped.error().code == core::store_lost;
+                lost += !swapped && swapped.error().code == cas::store_lost;
             });
         }
         EXPECT_TRUE(user.until([&] { return answered == 20; }));
     };
     ask({1, 1});
     EXPECT_EQ(lost, 20U);
-    ASSERT_TRUE(user.swap(swap_of(core::marker_name, 0, {1, 1}, "x"))->done);
+    ASSERT_TRUE(user.swap(swap_of(cas::marker_name, 0, {1, 1}, "x"))->done);
     ask({1, 1});
     EXPECT_EQ(done, 20U);
 }
@@ -63,7 +61,7 @@ TEST_F(PostgresEngineTest, keeps_what_was_swapped_in_and_shows_it_with_its_time)
     EXPECT_EQ(before->value.write, 0u);
     EXPECT_EQ(before->value.bytes, "");
 
-    Swap swap = swap_of("r", 0, 0xffff'ff00'0000'0001, std::string_view("a\0b\xff", 4));
+    cas::Swap swap = swap_of("r", 0, 0xffff'ff00'0000'0001, std::string_view("a\0b\xff", 4));
     swap.written_at = before->now;
     const auto swapped = user.swap(swap);
     ASSERT_TRUE(swapped) << swapped.error().message;
@@ -93,8 +91,8 @@ TEST_F(PostgresEngineTest, its_time_is_that_of_the_server) {
 }
 
 TEST_F(PostgresEngineTest, refuses_a_swap_of_what_is_not_there_and_shows_what_is) {
-    const WriteId first = user.write("r", "one");
-    for (const WriteId expected : {WriteId{0}, WriteId{12345}}) {
+    const cas::WriteId first = user.write("r", "one");
+    for (const cas::WriteId expected : {cas::WriteId{0}, cas::WriteId{12345}}) {
         const auto swapped = user.swap(swap_of("r", expected, user.next_write(), "two"));
         ASSERT_TRUE(swapped) << swapped.error().message;
         EXPECT_FALSE(swapped->done);
@@ -110,12 +108,12 @@ TEST_F(PostgresEngineTest, refuses_a_swap_of_what_is_not_there_and_shows_what_is
 }
 
 TEST_F(PostgresEngineTest, refuses_a_swap_at_the_wrong_time_and_says_only_that_the_write_is_as_expected) {
-    const WriteId first = user.write("r", "one");
-    const EngineTime about = now();
+    const cas::WriteId first = user.write("r", "one");
+    const cas::EngineTime about = now();
     for (const bool exists : {true, false})
         for (const bool early : {true, false})
             for (const std::string bytes : {"two", ""}) {
-                Swap swap = swap_of(exists ? "r" : "s", exists ? first : 0, user.next_write(), bytes);
+                cas::Swap swap = swap_of(exists ? "r" : "s", exists ? first : 0, user.next_write(), bytes);
                 if (early)
                     swap.from = about + 1h;
                 else
@@ -129,18 +127,18 @@ TEST_F(PostgresEngineTest, refuses_a_swap_at_the_wrong_time_and_says_only_that_t
     EXPECT_EQ(user.fetch("r")->value.write, first);
     EXPECT_EQ(user.fetch("s")->value.write, 0u);
 
-    Swap swap = swap_of("r", first, user.next_write(), "two");
+    cas::Swap swap = swap_of("r", first, user.next_write(), "two");
     swap.from = about - 1h;
     swap.until = about + 1h;
     EXPECT_TRUE(user.swap(swap)->done);
 }
 
 TEST_F(PostgresEngineTest, forgets_what_is_swapped_for_nothing) {
-    const WriteId first = user.write("r", "one");
+    const cas::WriteId first = user.write("r", "one");
     EXPECT_TRUE(user.swap(swap_of("r", first, user.next_write(), ""))->done);
     EXPECT_EQ(user.fetch("r")->value.write, 0u);
     EXPECT_TRUE(user.swap(swap_of("r", 0, user.next_write(), ""))->done) << "nothing for nothing";
-    const WriteId second = user.write("r", "two");
+    const cas::WriteId second = user.write("r", "two");
     const auto old = user.swap(swap_of("r", first, user.next_write(), "three"));
     EXPECT_FALSE(old->done);
     EXPECT_EQ(old->found.write, second);
@@ -149,19 +147,19 @@ TEST_F(PostgresEngineTest, forgets_what_is_swapped_for_nothing) {
 
 TEST_F(PostgresEngineTest, keeps_documents_apart_from_records) {
     user.write("x", "record");
-    Swap swap = swap_of("x", 0, user.next_write(), "document");
-    swap.kind = Kind::document;
+    cas::Swap swap = swap_of("x", 0, user.next_write(), "document");
+    swap.kind = cas::Kind::document;
     EXPECT_TRUE(user.swap(swap)->done);
     EXPECT_EQ(user.fetch("x")->value.bytes, "record");
-    EXPECT_EQ(user.fetch("x", Kind::document)->value.bytes, "document");
+    EXPECT_EQ(user.fetch("x", cas::Kind::document)->value.bytes, "document");
     EXPECT_EQ(user.scan("", "", 10)->entries.size(), 1u);
-    EXPECT_EQ(user.scan("", "", 10, Kind::document)->entries.at(0).value.bytes, "document");
+    EXPECT_EQ(user.scan("", "", 10, cas::Kind::document)->entries.at(0).value.bytes, "document");
 }
 
 TEST_F(PostgresEngineTest, takes_names_and_contents_of_any_bytes) {
     const std::string name("@ns/\0\xff\xfe';--\\x00 \xc3\xa4", 17);
     const std::string large(1'000'000, '\xee');
-    const WriteId write = user.write(name, large);
+    const cas::WriteId write = user.write(name, large);
     EXPECT_EQ(user.fetch(name)->value.bytes, large);
     EXPECT_EQ(user.scan("@ns/", "", 10)->entries.at(0).name, name);
     user.write(name, "small", write);
@@ -172,15 +170,15 @@ TEST_F(PostgresEngineTest, of_many_who_swap_the_same_at_once_one_has_done_it) {
     EngineUser other(url, {}, user.loop());
     ASSERT_TRUE(other.until_reachable());
     int done = 0, answered = 0, raced = 0;
-    WriteId last = 0;
+    cas::WriteId last = 0;
     for (int round = 0; round < 50; ++round) {
         done = answered = 0;
-        const WriteId expected = last;
+        const cas::WriteId expected = last;
         for (int i = 0; i < 20; ++i) {
             EngineUser& one = i % 2 == 0 ? user : other;
-            const WriteId becomes = one.next_write();
+            const cas::WriteId becomes = one.next_write();
             one.engine().swap(swap_of("contended", expected, becomes, std::to_string(becomes.count)),
-                              [&, becomes](Result<Swapped> swapped) {
+                              [&, becomes](Result<cas::Swapped> swapped) {
                                   ++answered;
                                   ASSERT_TRUE(swapped) << swapped.error().message;
                                   if (!swapped->done) {
@@ -226,15 +224,15 @@ TEST_F(PostgresEngineTest, finds_what_overlaps_with_a_file_or_a_tree) {
 
 TEST_F(PostgresEngineTest, finds_what_was_written_with_a_holder) {
     const std::vector<std::string_view> both{"ann", "bob"}, one{"ann"}, none;
-    WriteId last = 0;
-    const auto write = [&](const char* name, std::span<const std::string_view> holders, WriteId expected) {
-        Swap swap = swap_of(name, expected, user.next_write(), name);
+    cas::WriteId last = 0;
+    const auto write = [&](const char* name, std::span<const std::string_view> holders, cas::WriteId expected) {
+        cas::Swap swap = swap_of(name, expected, user.next_write(), name);
         swap.holders = holders;
         EXPECT_TRUE(user.swap(swap)->done);
         last = swap.becomes;
     };
     write("r", both, 0);
-    const WriteId first = last;
+    const cas::WriteId first = last;
     write("s", one, 0);
     EXPECT_EQ(names(user.of_holder("ann")), (std::vector<std::string>{"r", "s"}));
     EXPECT_EQ(names(user.of_holder("bob")), (std::vector<std::string>{"r"}));
@@ -258,7 +256,7 @@ TEST_F(PostgresEngineTest, shows_all_names_that_begin_alike_page_by_page) {
         const auto page = user.scan("p/", after, 10);
         ASSERT_TRUE(page) << page.error().message;
         ASSERT_LE(page->entries.size(), 10u);
-        for (const NamedValue& entry : page->entries)
+        for (const cas::NamedValue& entry : page->entries)
             found.push_back(entry.name);
         after = page->next;
     } while (!after.empty());
@@ -278,7 +276,7 @@ TEST_F(PostgresEngineTest, shows_large_records_on_short_pages_and_no_more_at_onc
         const auto page = user.scan("FILE:/r/", after, 1000);
         ASSERT_TRUE(page) << page.error().message;
         ASSERT_LE(page->entries.size(), 10u);
-        for (const NamedValue& entry : page->entries)
+        for (const cas::NamedValue& entry : page->entries)
             EXPECT_EQ(entry.name, "FILE:/r/" + std::to_string(101 + found++));
         ++pages;
         after = page->next;
@@ -295,16 +293,16 @@ TEST_F(PostgresEngineTest, shows_large_records_on_short_pages_and_no_more_at_onc
 }
 
 TEST_F(PostgresEngineTest, names_what_was_due_seconds_ago_and_nobody_has_written_since) {
-    const EngineTime about = now();
-    const auto write = [&](const char* name, EngineTime due, WriteId expected = 0) {
-        Swap swap = swap_of(name, expected, user.next_write(), "x");
+    const cas::EngineTime about = now();
+    const auto write = [&](const char* name, cas::EngineTime due, cas::WriteId expected = 0) {
+        cas::Swap swap = swap_of(name, expected, user.next_write(), "x");
         swap.due = due;
         swap.keep_until = about + 1h;
         EXPECT_TRUE(user.swap(swap)->done);
         return swap.becomes;
     };
     write("late", about - 10s);
-    const WriteId renewed = write("renewed", about - 10s);
+    const cas::WriteId renewed = write("renewed", about - 10s);
     write("renewed", about + 1h, renewed);
     write("soon", about + 1h);
     write("just now", about);
@@ -316,9 +314,9 @@ TEST_F(PostgresEngineTest, names_what_was_due_seconds_ago_and_nobody_has_written
 }
 
 TEST_F(PostgresEngineTest, forgets_records_that_are_past_their_time_when_its_clock_has_run_evenly) {
-    const EngineTime about = now();
-    const auto write = [&](const std::string& name, EngineTime keep_until, Kind kind = Kind::record) {
-        Swap swap = swap_of(name, 0, user.next_write(), "x");
+    const cas::EngineTime about = now();
+    const auto write = [&](const std::string& name, cas::EngineTime keep_until, cas::Kind kind = cas::Kind::record) {
+        cas::Swap swap = swap_of(name, 0, user.next_write(), "x");
         swap.keep_until = keep_until;
         swap.kind = kind;
         EXPECT_TRUE(user.swap(swap)->done);
@@ -326,15 +324,15 @@ TEST_F(PostgresEngineTest, forgets_records_that_are_past_their_time_when_its_clo
     for (int i = 0; i < 50; ++i)
         write("old/" + std::to_string(i), about - 1s);
     write("young", about + 1h);
-    write("forever", EngineTime::max());
-    write("document", EngineTime::max(), Kind::document);
+    write("forever", cas::EngineTime::max());
+    write("document", cas::EngineTime::max(), cas::Kind::document);
     EngineUser sweeper(url, [](PostgresEngineOptions& options) {
         options.sweep_every = 50ms;
         options.sweep_after = 1s;
     });
     ASSERT_TRUE(sweeper.until([&] { return sweeper.reachable && sweeper.scan("old/", "", 100)->entries.empty(); }));
     EXPECT_EQ(user.scan("", "", 100)->entries.size(), 2u);
-    EXPECT_EQ(user.scan("", "", 100, Kind::document)->entries.size(), 1u);
+    EXPECT_EQ(user.scan("", "", 100, cas::Kind::document)->entries.size(), 1u);
 }
 
 TEST_F(PostgresEngineTest, tells_notices_to_all_fronts_itself_included) {
@@ -342,11 +340,11 @@ TEST_F(PostgresEngineTest, tells_notices_to_all_fronts_itself_included) {
     ASSERT_TRUE(other.until_reachable());
     EngineUser stranger(fresh_url(), {}, user.loop());
     ASSERT_TRUE(stranger.until_reachable());
-    Swap swap = swap_of("r", 0, user.next_write(), "x");
+    cas::Swap swap = swap_of("r", 0, user.next_write(), "x");
     swap.notice = std::string_view("\0 may \xff be lost", 14);
     ASSERT_TRUE(user.swap(swap)->done);
     swap = swap_of("s", 0, user.next_write(), "x");
-    const std::string longest(Engine::notice_bytes, '\xfe');
+    const std::string longest(cas::Engine::notice_bytes, '\xfe');
     swap.notice = longest;
     swap.notice_must_arrive = true;
     ASSERT_TRUE(user.swap(swap)->done);
@@ -366,9 +364,9 @@ TEST_F(PostgresEngineTest, sends_a_burst_of_notices_together_and_each_once) {
     int done = 0;
     for (int i = 0; i < calls; ++i) {
         const std::string name = "r" + std::to_string(i);
-        Swap swap = swap_of(name, 0, user.next_write(), "x");
+        cas::Swap swap = swap_of(name, 0, user.next_write(), "x");
         swap.notice = name;
-        user.engine().swap(swap, [&](Result<Swapped> swapped) { done += swapped && swapped->done ? 1 : 0; });
+        user.engine().swap(swap, [&](Result<cas::Swapped> swapped) { done += swapped && swapped->done ? 1 : 0; });
     }
     ASSERT_TRUE(user.until([&] { return user.notices.size() == calls; })) << user.notices.size() << " " << done;
     EXPECT_EQ(done, calls);
@@ -381,11 +379,11 @@ TEST_F(PostgresEngineTest, a_thousand_calls_of_one_turn_are_few_transactions) {
     const auto last_transaction = [&] { return std::stoll(session.run("SELECT pg_current_xact_id()::text")); };
     const long long before = last_transaction();
     int answered = 0;
-    std::map<std::string, WriteId> written;
+    std::map<std::string, cas::WriteId> written;
     for (int i = 0; i < 1000; ++i) {
         const std::string name = "r" + std::to_string(i);
-        const WriteId becomes = user.next_write();
-        user.engine().swap(swap_of(name, 0, becomes, name), [&, name, becomes](Result<Swapped> swapped) {
+        const cas::WriteId becomes = user.next_write();
+        user.engine().swap(swap_of(name, 0, becomes, name), [&, name, becomes](Result<cas::Swapped> swapped) {
             ++answered;
             ASSERT_TRUE(swapped) << swapped.error().message;
             ASSERT_TRUE(swapped->done);
@@ -397,7 +395,7 @@ TEST_F(PostgresEngineTest, a_thousand_calls_of_one_turn_are_few_transactions) {
     EXPECT_LE(last_transaction() - before, 40) << "transactions that wrote something";
     int read = 0;
     for (const auto& [name, write] : written)
-        user.engine().fetch(Kind::record, name, [&, wanted = write](Result<Reading> reading) {
+        user.engine().fetch(cas::Kind::record, name, [&, wanted = write](Result<cas::Reading> reading) {
             ASSERT_TRUE(reading) << reading.error().message;
             EXPECT_EQ(reading->value.write, wanted);
             ++read;
@@ -407,18 +405,18 @@ TEST_F(PostgresEngineTest, a_thousand_calls_of_one_turn_are_few_transactions) {
 
 TEST_F(PostgresEngineTest, renewals_leave_the_indexes_alone) {
     PostgresSession session(url.substr(0, url.find('?')));
-    const EngineTime about = now();
-    std::map<std::string, WriteId> written;
+    const cas::EngineTime about = now();
+    std::map<std::string, cas::WriteId> written;
     const std::vector<std::string_view> holders{"ann"};
     const auto write_all = [&](Duration later) {
         std::size_t answered = 0;
         for (int i = 0; i < 200; ++i) {
             const std::string name = "r" + std::to_string(i);
-            Swap swap = swap_of(name, written[name], user.next_write(), name);
+            cas::Swap swap = swap_of(name, written[name], user.next_write(), name);
             swap.due = about + 60s + later;
             swap.keep_until = about + 360s + later;
             swap.holders = holders;
-            user.engine().swap(swap, [&, name, becomes = swap.becomes](Result<Swapped> swapped) {
+            user.engine().swap(swap, [&, name, becomes = swap.becomes](Result<cas::Swapped> swapped) {
                 ++answered;
                 EXPECT_TRUE(swapped && swapped->done);
                 written[name] = becomes;
@@ -445,14 +443,14 @@ TEST_F(PostgresEngineTest, renewals_leave_the_indexes_alone) {
 }
 
 TEST_F(PostgresEngineTest, says_its_position_with_every_answer_and_never_an_earlier_one) {
-    Position last = user.hello.position;
+    cas::Position last = user.hello.position;
     EXPECT_GT(last, 0u);
-    const auto goes_on = [&](Position position, const char* what) {
+    const auto goes_on = [&](cas::Position position, const char* what) {
         EXPECT_GE(position, last) << what;
         last = std::max(last, position);
     };
     goes_on(user.fetch("r")->position, "fetch");
-    const WriteId first = user.next_write(), second = user.next_write();
+    const cas::WriteId first = user.next_write(), second = user.next_write();
     const auto made = user.swap(swap_of("r", 0, first, "x"));
     ASSERT_TRUE(made->done);
     EXPECT_GT(made->position, last) << "it has written something";
@@ -461,7 +459,7 @@ TEST_F(PostgresEngineTest, says_its_position_with_every_answer_and_never_an_earl
     ASSERT_TRUE(changed->done);
     EXPECT_GT(changed->position, last);
     goes_on(changed->position, "changed");
-    for (const WriteId expected : {WriteId(0), first}) {
+    for (const cas::WriteId expected : {cas::WriteId(0), first}) {
         const auto refused = user.swap(swap_of("r", expected, user.next_write(), "z"));
         ASSERT_FALSE(refused->done);
         goes_on(refused->position, "refused");
@@ -472,7 +470,7 @@ TEST_F(PostgresEngineTest, says_its_position_with_every_answer_and_never_an_earl
     int answered = 0;
     for (int i = 0; i < 10; ++i)
         user.engine().swap(swap_of("r" + std::to_string(i % 9), 0, user.next_write(), "x"),
-                           [&](Result<Swapped> swapped) {
+                           [&](Result<cas::Swapped> swapped) {
                                ++answered;
                                ASSERT_TRUE(swapped) << swapped.error().message;
                                EXPECT_GE(swapped->position, last) << swapped->done;
@@ -481,32 +479,32 @@ TEST_F(PostgresEngineTest, says_its_position_with_every_answer_and_never_an_earl
 }
 
 TEST_F(PostgresEngineTest, swaps_nothing_where_it_has_not_come_as_far_as_it_must_have) {
-    const WriteId first = user.write("changed", "x"), other = user.write("ended", "x");
+    const cas::WriteId first = user.write("changed", "x"), other = user.write("ended", "x");
     std::string much;  // what the swap writes itself would bring it there
     Random random(1);
     while (much.size() < 3'000'000)
         much += static_cast<char>(random.below(256));
-    const auto swap = [&](const char* name, WriteId expected, std::string_view bytes, Position position) {
-        Swap one = swap_of(name, expected, user.next_write(), bytes);
+    const auto swap = [&](const char* name, cas::WriteId expected, std::string_view bytes, cas::Position position) {
+        cas::Swap one = swap_of(name, expected, user.next_write(), bytes);
         one.position = position;
         one.notice = "a notice";
         one.notice_must_arrive = position % 2 == 0;  // by either statement
         return one;
     };
     for (int i = 0; i < 2; ++i) {
-        const Position beyond = user.fetch("r")->position + 1'000'000 + static_cast<Position>(i);
-        for (const Swap& one : {swap("made", 0, much, beyond), swap("changed", first, much, beyond),
-                                swap("ended", other, "", beyond), swap("changed", 0, much, beyond)}) {
+        const cas::Position beyond = user.fetch("r")->position + 1'000'000 + static_cast<cas::Position>(i);
+        for (const cas::Swap& one : {swap("made", 0, much, beyond), swap("changed", first, much, beyond),
+                                     swap("ended", other, "", beyond), swap("changed", 0, much, beyond)}) {
             const auto lost = user.swap(one);
             ASSERT_FALSE(lost) << one.name;
-            EXPECT_EQ(lost.error().code, store_lost);
+            EXPECT_EQ(lost.error().code, cas::store_lost);
             EXPECT_NE(lost.error().message.find("write-ahead log"), std::string::npos) << lost.error().message;
         }
     }
     EXPECT_EQ(user.fetch("made")->value.write, 0u);
     EXPECT_EQ(user.fetch("changed")->value.write, first);
     EXPECT_EQ(user.fetch("ended")->value.write, other);
-    const Position there = user.fetch("r")->position;
+    const cas::Position there = user.fetch("r")->position;
     EXPECT_TRUE(user.swap(swap("made", 0, "y", there))->done);
     EXPECT_TRUE(user.swap(swap("changed", first, "y", there))->done);
     EXPECT_TRUE(user.swap(swap("ended", other, "", there))->done);
@@ -514,17 +512,17 @@ TEST_F(PostgresEngineTest, swaps_nothing_where_it_has_not_come_as_far_as_it_must
 }
 
 TEST_F(PostgresEngineTest, swaps_of_one_moment_are_none_of_them_done_where_it_has_not_come_as_far_as_one_says) {
-    const Position there = user.fetch("r")->position;
-    const auto all_of = [&](Position highest) {
+    const cas::Position there = user.fetch("r")->position;
+    const auto all_of = [&](cas::Position highest) {
         int answered = 0, done = 0, lost = 0;
         for (int i = 0; i < 20; ++i) {
             const std::string name = "r" + std::to_string(i);
-            Swap one = swap_of(name, 0, user.next_write(), "x");
+            cas::Swap one = swap_of(name, 0, user.next_write(), "x");
             one.position = i == 7 ? highest : i % 2 == 0 ? there : 0;
-            user.engine().swap(one, [&](Result<Swapped> swapped) {
+            user.engine().swap(one, [&](Result<cas::Swapped> swapped) {
                 ++answered;
                 done += swapped && swapped->done ? 1 : 0;
-                lost += !swapped && swapped.error().code == store_lost ? 1 : 0;
+                lost += !swapped && swapped.error().code == cas::store_lost ? 1 : 0;
             });
         }
         EXPECT_TRUE(user.until([&] { return answered == 20; }));
@@ -555,7 +553,7 @@ TEST_F(PostgresEngineTest, beyond_its_limits_it_refuses_at_once) {
     ASSERT_TRUE(small.until_reachable());
     int refused = 0, answered = 0;
     for (int i = 0; i < 15; ++i)
-        small.engine().fetch(Kind::record, "r", [&](Result<Reading> reading) {
+        small.engine().fetch(cas::Kind::record, "r", [&](Result<cas::Reading> reading) {
             ++answered;
             refused += reading ? 0 : 1;
         });
@@ -571,7 +569,7 @@ TEST_F(PostgresEngineTest, beyond_its_limits_it_refuses_at_once) {
 TEST_F(PostgresEngineTest, stop_answers_what_is_under_way_and_tells_nothing_more) {
     int refused = 0;
     for (int i = 0; i < 100; ++i)
-        user.engine().fetch(Kind::record, "r", [&](Result<Reading> reading) { refused += reading ? 0 : 1; });
+        user.engine().fetch(cas::Kind::record, "r", [&](Result<cas::Reading> reading) { refused += reading ? 0 : 1; });
     user.engine().stop();
     EXPECT_EQ(refused, 100);
     EXPECT_FALSE(user.fetch("r"));
@@ -579,4 +577,4 @@ TEST_F(PostgresEngineTest, stop_answers_what_is_under_way_and_tells_nothing_more
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::store::postgres

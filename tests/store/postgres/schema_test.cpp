@@ -4,10 +4,8 @@
 #include "store/postgres/engine_user.h"
 #include "store/postgres/schema_version_1.h"
 
-namespace holdfast {
+namespace holdfast::store::postgres {
 namespace {
-
-using namespace core;
 
 /// What an engine that cannot be used says.
 std::string refusal_of(const std::string& url) {
@@ -104,7 +102,7 @@ TEST(PostgresSchema, of_version_1_is_of_no_use_any_more_to_fronts_that_were_conn
 TEST(PostgresSchema, of_version_4_is_taken_over_and_of_no_use_any_more_to_its_fronts) {
     const std::string schema = fresh_schema(), url = shared_postgres().url("?schema=" + schema);
     PostgresSession session(shared_postgres().url());
-    WriteId kept;
+    cas::WriteId kept;
     {
         EngineUser first(url);
         ASSERT_TRUE(first.until_reachable()) << first.why;
@@ -180,7 +178,7 @@ TEST(PostgresSchema, what_others_send_on_its_channel_is_no_notice) {
     PostgresSession session(shared_postgres().url());
     session.run("NOTIFY " + schema + ", 'not = ours'");
     session.run("NOTIFY " + schema);
-    Swap swap = swap_of("r", 0, user.next_write(), "x");
+    cas::Swap swap = swap_of("r", 0, user.next_write(), "x");
     swap.notice = "ours";
     ASSERT_TRUE(user.swap(swap)->done);
     ASSERT_TRUE(user.until([&] { return !user.notices.empty() && user.notices.back() == "ours"; }));
@@ -210,7 +208,7 @@ TEST(PostgresSchema, a_role_with_no_rights_but_its_own_database_is_enough) {
     EngineUser user("postgresql://plain@127.0.0.1:" + std::to_string(shared_postgres().port()) + "/plain");
     ASSERT_TRUE(user.until_reachable()) << user.why;
     user.write("\xc3\xa4\xe2\x82\xac", "x");
-    Swap swap = swap_of("r", 0, user.next_write(), "x");
+    cas::Swap swap = swap_of("r", 0, user.next_write(), "x");
     swap.notice = "\xe2\x82\xac";
     ASSERT_TRUE(user.swap(swap)->done);
     ASSERT_TRUE(user.until([&] { return !user.notices.empty(); }));
@@ -262,4 +260,4 @@ TEST(PostgresSchema, large_answers_come_through_tls_whole) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::store::postgres

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace holdfast {
+namespace holdfast::store::postgres {
 
 /// Version 1 of the schema, whose name is `~`, as fronts of that version made it.
 inline constexpr std::string_view schema_version_1 = R"sql(
@@ -185,4 +185,4 @@ BEGIN
 END $$;
 )sql";
 
-}  // namespace holdfast
+}  // namespace holdfast::store::postgres

@@ -4,10 +4,8 @@
 
 #include "store/postgres/engine_user.h"
 
-namespace holdfast {
+namespace holdfast::store::postgres {
 namespace {
-
-using namespace core;
 
 constexpr int pool = 4;
 
@@ -40,7 +38,7 @@ class Traffic {
         if (stopped_) return;
         ++asked_;
         const std::string name = "lane " + std::to_string(lane) + "." + std::to_string(asked_);
-        user_.engine().swap(swap_of(name, 0, user_.next_write(), "x"), [this, lane](Result<Swapped> swapped) {
+        user_.engine().swap(swap_of(name, 0, user_.next_write(), "x"), [this, lane](Result<cas::Swapped> swapped) {
             ++answered;
             done += swapped && swapped->done ? 1 : 0;
             failed += swapped ? 0 : 1;
@@ -137,10 +135,10 @@ TEST_F(PostgresHungStandby, takes_no_commit_whose_wait_was_cancelled_for_one_tha
     const std::string all = "\"connections\":" + std::to_string(pool);
     ASSERT_TRUE(patient.until([&] { return has(patient.engine().status(), all); })) << patient.engine().status();
     standby.freeze();
-    const WriteId becomes = patient.next_write();
-    std::optional<Result<Swapped>> answer;
+    const cas::WriteId becomes = patient.next_write();
+    std::optional<Result<cas::Swapped>> answer;
     patient.engine().swap(swap_of("cancelled", 0, becomes, "x"),
-                          [&](Result<Swapped> swapped) { answer = std::move(swapped); });
+                          [&](Result<cas::Swapped> swapped) { answer = std::move(swapped); });
     ASSERT_TRUE(patient.until([&] { return waiting() != "0"; }));
     session.run("SELECT pg_cancel_backend(" + waiting() + ")");
     ASSERT_TRUE(patient.until([&] { return answer.has_value(); }));
@@ -157,7 +155,7 @@ TEST_F(PostgresHungStandby, takes_no_commit_whose_wait_was_cancelled_for_one_tha
 
 TEST_F(PostgresHungStandby, lets_no_commit_take_effect_long_after_its_call_has_failed) {
     standby.freeze();
-    const WriteId becomes = user.next_write();
+    const cas::WriteId becomes = user.next_write();
     ASSERT_FALSE(user.swap(swap_of("s", 0, becomes, "x")));
     ASSERT_TRUE(user.until([&] { return session.run("SELECT count(*) FROM holdfast.kept WHERE name = 's'") == "1"; }))
         << "it waits for the standby no longer";
@@ -205,7 +203,7 @@ class PostgresSick : public testing::Test {
     std::string url = "postgres://" + role + "@127.0.0.1:" + std::to_string(shared_postgres().port()) +
                       "/postgres?schema=" + schema + "&pool=" + std::to_string(pool);
     EngineUser user{url, impatient};
-    WriteId written;
+    cas::WriteId written;
 };
 
 TEST_F(PostgresSick, whose_table_is_locked_says_so_until_it_is_not) {
@@ -297,4 +295,4 @@ TEST_F(PostgresSick, fails_one_row_only_where_only_that_is_the_matter) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::store::postgres

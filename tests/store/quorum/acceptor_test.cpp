@@ -4,13 +4,13 @@
 
 #include "store/memory/memory_store.h"
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 namespace {
 
 class Heard final : public StoreListener {
  public:
-    void on_expired(std::string_view resource, const Lease& lease, Duration) override {
-        lines.push_back("expired " + to_string(LeaseName{std::string(resource), lease.token}));
+    void on_expired(std::string_view resource, const lease::Lease& lease, Duration) override {
+        lines.push_back("expired " + lease::to_string(lease::LeaseName{std::string(resource), lease.token}));
     }
     void on_due(std::string_view resource, const std::vector<std::uint64_t>& waiters) override {
         for (const std::uint64_t id : waiters)
@@ -22,11 +22,11 @@ class Heard final : public StoreListener {
 class AcceptorTest : public ::testing::Test {
  protected:
     static constexpr Instant start{1000s};
-    static constexpr Token ceiling = 1'000'000;
+    static constexpr lease::Token ceiling = 1'000'000;
 
     AcceptorTest() { begin(Instant{}, 0); }
 
-    void begin(Instant silent_until, Token found) {
+    void begin(Instant silent_until, lease::Token found) {
         acceptor.emplace(Acceptor::Parts{config, heard, {1, 2}, silent_until, found});
         acceptor->raise_token_ceiling(found + ceiling);
         at(now);
@@ -39,12 +39,12 @@ class AcceptorTest : public ::testing::Test {
 
     static Ballot ballot(std::uint64_t counter, NodeIndex node = 0) { return {counter, 1, node}; }
     Vote prepare(Ballot number) { return acceptor->prepare({"r", number}).value(); }
-    Vote accept(Ballot number, const Record& record, Ballot next = {}) {
-        return acceptor->accept({"r", number, next, to_relative(record, now)}).value();
+    Vote accept(Ballot number, const lease::Record& record, Ballot next = {}) {
+        return acceptor->accept({"r", number, next, cas::to_relative(record, now)}).value();
     }
-    Record record_of(Token token, Duration ttl = 10s) const {
-        Record record;
-        Lease& lease = record.leases.emplace_back();
+    lease::Record record_of(lease::Token token, Duration ttl = 10s) const {
+        lease::Record record;
+        lease::Lease& lease = record.leases.emplace_back();
         lease.token = token;
         lease.holder = "alice";
         lease.ttl = ttl;
@@ -82,8 +82,8 @@ TEST_F(AcceptorTest, lets_nobody_promise_the_next_ballot_to_another) {
 }
 
 TEST_F(AcceptorTest, answers_a_doubled_accept_as_before_and_changes_nothing) {  // Q12
-    const Record record = record_of(1);
-    const RelativeRecord relative = to_relative(record, now);
+    const lease::Record record = record_of(1);
+    const cas::RelativeRecord relative = cas::to_relative(record, now);
     ASSERT_TRUE(acceptor->accept({"r", ballot(5), ballot(6), relative})->granted);
     at(now + 3s);
     EXPECT_TRUE(acceptor->accept({"r", ballot(5), ballot(6), relative})->granted);
@@ -105,10 +105,10 @@ TEST_F(AcceptorTest, tells_what_is_left_as_a_duration_and_drops_what_ended_but_n
 }
 
 TEST_F(AcceptorTest, forgets_a_register_when_nothing_older_can_come_back_and_remembers_how_far_it_was) {  // Q5
-    ASSERT_TRUE(accept(ballot(5), Record{}, ballot(6)).granted);
+    ASSERT_TRUE(accept(ballot(5), lease::Record{}, ballot(6)).granted);
     at(start + config.ballot_kept() - 1ns);
     std::size_t kept = 0;
-    const auto count = [&](std::string_view, const RegisterBallots&, const Record&) { ++kept; };
+    const auto count = [&](std::string_view, const RegisterBallots&, const lease::Record&) { ++kept; };
     acceptor->for_each_register(count);
     EXPECT_EQ(kept, 1U);
     at(start + config.ballot_kept());
@@ -139,7 +139,7 @@ TEST_F(AcceptorTest, that_lost_its_memory_takes_part_in_nothing_that_it_may_have
     begin(start + config.silence(), 500);
     at(start + config.silence());
     EXPECT_FALSE(prepare(ballot(500)).granted);
-    EXPECT_FALSE(accept(ballot(500), Record{}).granted);
+    EXPECT_FALSE(accept(ballot(500), lease::Record{}).granted);
     EXPECT_TRUE(prepare(ballot(501)).granted);
 }
 
@@ -160,12 +160,12 @@ TEST_F(AcceptorTest, grants_no_token_and_no_ballot_that_a_restart_would_forget) 
 TEST_F(AcceptorTest, reports_the_highest_token_of_all_registers_and_lives) {  // Q11
     begin({}, 500);
     EXPECT_EQ(prepare(ballot(1)).highest_token, 500U);
-    ASSERT_TRUE(acceptor->accept({"other", ballot(2), {}, to_relative(record_of(700), now)})->granted);
+    ASSERT_TRUE(acceptor->accept({"other", ballot(2), {}, cas::to_relative(record_of(700), now)})->granted);
     EXPECT_EQ(prepare(ballot(2)).highest_token, 700U);
 }
 
 TEST_F(AcceptorTest, tells_the_turn_of_those_who_wait_for_what_is_gone) {  // G6
-    Record waited = record_of(1);
+    lease::Record waited = record_of(1);
     waited.waiters.push_back({.id = 77, .until = now + 1h, .holder = "bob", .session = {}});
     ASSERT_TRUE(accept(ballot(1), waited).granted);
     EXPECT_TRUE(heard.lines.empty());
@@ -175,14 +175,15 @@ TEST_F(AcceptorTest, tells_the_turn_of_those_who_wait_for_what_is_gone) {  // G6
 }
 
 TEST_F(AcceptorTest, hands_its_state_to_its_next_life) {  // Q10
-    Record waited = record_of(3);
+    lease::Record waited = record_of(3);
     waited.waiters.push_back({.id = 77, .until = now + 1h, .holder = "bob", .session = {}});
     ASSERT_TRUE(accept(ballot(5), waited, ballot(6)).granted);
-    std::vector<std::pair<RegisterBallots, Record>> saved;
-    acceptor->for_each_register([&](std::string_view resource, const RegisterBallots& ballots, const Record& record) {
-        EXPECT_EQ(resource, "r");
-        saved.push_back({ballots, record});
-    });
+    std::vector<std::pair<RegisterBallots, lease::Record>> saved;
+    acceptor->for_each_register(
+        [&](std::string_view resource, const RegisterBallots& ballots, const lease::Record& record) {
+            EXPECT_EQ(resource, "r");
+            saved.push_back({ballots, record});
+        });
     ASSERT_EQ(saved.size(), 1U);
     begin({}, 0);
     acceptor->restore_forgotten(ballot(4));
@@ -198,7 +199,7 @@ TEST_F(AcceptorTest, hands_its_state_to_its_next_life) {  // Q10
 TEST_F(AcceptorTest, shows_what_overlaps_and_says_when_there_is_more) {
     for (std::uint64_t i = 0; i < 3; ++i)
         ASSERT_TRUE(
-            acceptor->accept({"FILE:/a/" + std::to_string(i), ballot(1), {}, to_relative(record_of(i + 1), now)})
+            acceptor->accept({"FILE:/a/" + std::to_string(i), ballot(1), {}, cas::to_relative(record_of(i + 1), now)})
                 ->granted);
     const auto all = acceptor->answer({1, ReadRequest::Kind::overlapping, "FILE:/a/**", 3});
     EXPECT_EQ(all->entries.size(), 3U);
@@ -236,4 +237,4 @@ TEST_F(AcceptorTest, that_lost_its_memory_refuses_up_to_its_ceiling_by_naming_a_
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

@@ -5,7 +5,7 @@
 #include "authority/desk.h"
 #include "store/quorum/quorum_store.h"
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 namespace {
 
 /// Three authorities on the three nodes of a quorum, as three servers would run them.
@@ -24,7 +24,7 @@ class Servers {
             server->store.stop();
     }
 
-    Authority& at(std::size_t server) { return servers_[server]->authority; }
+    authority::Authority& at(std::size_t server) { return servers_[server]->authority; }
 
     /// Milliseconds go by, with messages delivered in each.
     void pass(Duration time) {
@@ -39,23 +39,23 @@ class Servers {
         }
     }
 
-    using Got = std::shared_ptr<std::optional<AcquireAnswer>>;
-    Got acquire(std::size_t server, const std::string& holder, std::vector<Intent> intents, Duration wait = {}) {
-        auto got = std::make_shared<std::optional<AcquireAnswer>>();
-        at(server).acquire(Desk::request(holder, std::move(intents), wait),
-                           [got](AcquireAnswer answer) { *got = std::move(answer); });
+    using Got = std::shared_ptr<std::optional<authority::AcquireAnswer>>;
+    Got acquire(std::size_t server, const std::string& holder, std::vector<lease::Intent> intents, Duration wait = {}) {
+        auto got = std::make_shared<std::optional<authority::AcquireAnswer>>();
+        at(server).acquire(authority::Desk::request(holder, std::move(intents), wait),
+                           [got](authority::AcquireAnswer answer) { *got = std::move(answer); });
         pass(20ms);
         return got;
     }
-    static Token token_in(const Got& got, std::size_t lease = 0) {
+    static lease::Token token_in(const Got& got, std::size_t lease = 0) {
         if (!*got) return 0;
-        const auto* granted = std::get_if<AcquireGranted>(&**got);
+        const auto* granted = std::get_if<authority::AcquireGranted>(&**got);
         return granted == nullptr ? 0 : granted->leases.at(lease).lease.token;
     }
-    bool release(std::size_t server, const std::string& holder, const LeaseName& name) {
+    bool release(std::size_t server, const std::string& holder, const lease::LeaseName& name) {
         const auto released = std::make_shared<bool>(false);
-        at(server).release({{}, name, holder}, [released](Answer<ReleaseAnswer> answer) {
-            const auto* told = std::get_if<ReleaseAnswer>(&answer);
+        at(server).release({{}, name, holder}, [released](authority::Answer<authority::ReleaseAnswer> answer) {
+            const auto* told = std::get_if<authority::ReleaseAnswer>(&answer);
             *released = told != nullptr && told->released;
         });
         pass(20ms);
@@ -73,8 +73,8 @@ class Servers {
                      .send = [&all](Envelope envelope) { all.flying_.push_back(std::move(envelope)); }}) {
             authority.use(store);
         }
-        TestDurable durable;
-        Authority authority;
+        authority::TestDurable durable;
+        authority::Authority authority;
         QuorumStore store;
     };
 
@@ -96,11 +96,11 @@ class Servers {
 TEST(QuorumAuthority, grants_waits_and_releases_through_any_server) {
     Servers servers;
     const auto alice = servers.acquire(0, "alice", {{"r"}});
-    const Token token = Servers::token_in(alice);
+    const lease::Token token = Servers::token_in(alice);
     ASSERT_NE(token, 0U);
     const auto busy = servers.acquire(1, "bob", {{"r"}});
     ASSERT_TRUE(*busy);
-    EXPECT_TRUE(std::holds_alternative<AcquireBusy>(**busy));
+    EXPECT_TRUE(std::holds_alternative<authority::AcquireBusy>(**busy));
     const auto waiting = servers.acquire(1, "bob", {{"r"}}, 30s);
     EXPECT_FALSE(*waiting);
     EXPECT_TRUE(servers.release(2, "alice", {"r", token}));
@@ -110,11 +110,11 @@ TEST(QuorumAuthority, grants_waits_and_releases_through_any_server) {
 
 TEST(QuorumAuthority, grants_a_manifest_whole_or_not_at_all) {  // G1
     Servers servers;
-    const Token b = Servers::token_in(servers.acquire(0, "alice", {{"b"}}));
+    const lease::Token b = Servers::token_in(servers.acquire(0, "alice", {{"b"}}));
     ASSERT_NE(b, 0U);
     const auto refused = servers.acquire(1, "bob", {{"a"}, {"b"}, {"FILE:/x/**"}});
     ASSERT_TRUE(*refused);
-    EXPECT_TRUE(std::holds_alternative<AcquireBusy>(**refused));
+    EXPECT_TRUE(std::holds_alternative<authority::AcquireBusy>(**refused));
     EXPECT_NE(Servers::token_in(servers.acquire(2, "carol", {{"a"}})), 0U) << "nothing of it was kept";
     EXPECT_NE(Servers::token_in(servers.acquire(2, "carol", {{"FILE:/x/y"}})), 0U);
     EXPECT_TRUE(servers.release(2, "alice", {"b", b}));
@@ -123,9 +123,9 @@ TEST(QuorumAuthority, grants_a_manifest_whole_or_not_at_all) {  // G1
 
 TEST(QuorumAuthority, serves_a_waiter_when_a_lease_runs_out) {
     Servers servers;
-    AcquireRequest brief = Desk::request("alice", {{"r"}});
+    authority::AcquireRequest brief = authority::Desk::request("alice", {{"r"}});
     brief.ttl = 2s;
-    servers.at(0).acquire(std::move(brief), [](AcquireAnswer) {});
+    servers.at(0).acquire(std::move(brief), [](authority::AcquireAnswer) {});
     servers.pass(20ms);
     const auto waiting = servers.acquire(2, "bob", {{"r"}}, 30s);
     servers.pass(1900ms);
@@ -135,4 +135,4 @@ TEST(QuorumAuthority, serves_a_waiter_when_a_lease_runs_out) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

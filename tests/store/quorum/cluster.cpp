@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 
 Cluster::Cluster(const Shape& shape) : shape_(shape) {
     for (std::size_t i = 0; i < shape.members; ++i) {
@@ -162,11 +162,11 @@ void Cluster::restart_cleanly(std::size_t node) {
     struct Saved {
         std::string resource;
         RegisterBallots ballots;
-        Record record;
+        lease::Record record;
     };
     std::vector<Saved> saved;
     store(node).acceptor().for_each_register(
-        [&](std::string_view resource, const RegisterBallots& ballots, const Record& record) {
+        [&](std::string_view resource, const RegisterBallots& ballots, const lease::Record& record) {
             saved.push_back({std::string(resource), ballots, record});
         });
     const Ballot forgotten = store(node).acceptor().forgotten();
@@ -177,64 +177,70 @@ void Cluster::restart_cleanly(std::size_t node) {
         store(node).acceptor().restore(one.resource, one.ballots, one.record);
 }
 
-Promised<Token> Cluster::acquire(std::size_t node, const std::string& resource, const Ask& ask) {
-    return apply(node, resource, [ask](Record& record, const Neighbours& neighbours, Instant now) -> Ruling<Token> {
-        Claim claim;
-        claim.holder = ask.holder;
-        claim.session = ask.session;
-        claim.predicate = ask.predicate;
-        claim.ttl = ask.ttl;
-        const auto verdict = core::acquire(record, neighbours, claim, now);
-        if (const auto* granted = std::get_if<Granted>(&verdict)) return {granted->lease.token, Effect::changed};
-        return {Token{0}, Effect::none};
-    });
+Promised<lease::Token> Cluster::acquire(std::size_t node, const std::string& resource, const Ask& ask) {
+    return apply(node, resource,
+                 [ask](lease::Record& record, const lease::Neighbours& neighbours,
+                       Instant now) -> authority::Ruling<lease::Token> {
+                     lease::Claim claim;
+                     claim.holder = ask.holder;
+                     claim.session = ask.session;
+                     claim.predicate = ask.predicate;
+                     claim.ttl = ask.ttl;
+                     const auto verdict = lease::acquire(record, neighbours, claim, now);
+                     if (const auto* granted = std::get_if<lease::Granted>(&verdict))
+                         return {granted->lease.token, Effect::changed};
+                     return {lease::Token{0}, Effect::none};
+                 });
 }
 
-Promised<bool> Cluster::renew(std::size_t node, const std::string& resource, Token token, const std::string& holder) {
-    return apply(node, resource, [=](Record& record, Instant now) -> Ruling<bool> {
-        Renewal renewal;
+Promised<bool> Cluster::renew(std::size_t node, const std::string& resource, lease::Token token,
+                              const std::string& holder) {
+    return apply(node, resource, [=](lease::Record& record, Instant now) -> authority::Ruling<bool> {
+        lease::Renewal renewal;
         renewal.token = token;
         renewal.holder = holder;
         renewal.resource = resource;
-        const bool renewed = std::holds_alternative<Renewed>(core::renew(record, renewal, Policy{}, now));
+        const bool renewed =
+            std::holds_alternative<lease::Renewed>(lease::renew(record, renewal, lease::Policy{}, now));
         return {renewed, renewed ? Effect::changed : Effect::none};
     });
 }
 
-Promised<bool> Cluster::release(std::size_t node, const std::string& resource, Token token, const std::string& holder) {
-    return apply(node, resource, [=](Record& record, Instant now) -> Ruling<bool> {
-        const bool released = std::holds_alternative<Released>(core::release(record, token, holder, now));
+Promised<bool> Cluster::release(std::size_t node, const std::string& resource, lease::Token token,
+                                const std::string& holder) {
+    return apply(node, resource, [=](lease::Record& record, Instant now) -> authority::Ruling<bool> {
+        const bool released = std::holds_alternative<lease::Released>(lease::release(record, token, holder, now));
         return {released, released ? Effect::freed : Effect::none};
     });
 }
 
 Promised<bool> Cluster::wait(std::size_t node, const std::string& resource, std::uint64_t request, bool agent) {
-    return apply(node, resource, [=](Record& record, Instant now) -> Ruling<bool> {
-        Claim claim;
+    return apply(node, resource, [=](lease::Record& record, Instant now) -> authority::Ruling<bool> {
+        lease::Claim claim;
         const std::string holder = "waiter-" + std::to_string(request);
         claim.holder = holder;
         claim.session = "one";
         claim.request = request;
         claim.agent = agent;
-        claim.priority = static_cast<Priority>(request);
-        return {!enqueue(record, claim, now + 1h), Effect::changed};
+        claim.priority = static_cast<lease::Priority>(request);
+        return {!lease::enqueue(record, claim, now + 1h), Effect::changed};
     });
 }
 
-Promised<LeaseState> Cluster::state(std::size_t node, const std::string& resource, Token token) {
-    return apply(node, resource, [=](Record& record, Instant now) -> Ruling<LeaseState> {
-        return {verify(record, token, now).state, Effect::none};
+Promised<lease::LeaseState> Cluster::state(std::size_t node, const std::string& resource, lease::Token token) {
+    return apply(node, resource, [=](lease::Record& record, Instant now) -> authority::Ruling<lease::LeaseState> {
+        return {lease::verify(record, token, now).state, Effect::none};
     });
 }
 
-Promised<Record> Cluster::read(std::size_t node, const std::string& resource) {
-    return apply(node, resource, [](Record& record, Instant now) -> Ruling<Record> {
-        settle(record, now);
+Promised<lease::Record> Cluster::read(std::size_t node, const std::string& resource) {
+    return apply(node, resource, [](lease::Record& record, Instant now) -> authority::Ruling<lease::Record> {
+        lease::settle(record, now);
         return {record, Effect::none};
     });
 }
 
-Token Cluster::acquired(std::size_t node, const std::string& resource, const Ask& ask) {
+lease::Token Cluster::acquired(std::size_t node, const std::string& resource, const Ask& ask) {
     const auto later = acquire(node, resource, ask);
     for (int i = 0; i < 100 && !later->done; ++i)
         pass(20ms);
@@ -242,9 +248,9 @@ Token Cluster::acquired(std::size_t node, const std::string& resource, const Ask
     return later->value.value_or(0);
 }
 
-void Cluster::Node::on_expired(std::string_view resource, const Lease& lease, Duration late) {
+void Cluster::Node::on_expired(std::string_view resource, const lease::Lease& lease, Duration late) {
     if (other != nullptr) other->on_expired(resource, lease, late);
-    told.push_back("expired " + to_string(LeaseName{std::string(resource), lease.token}));
+    told.push_back("expired " + lease::to_string(lease::LeaseName{std::string(resource), lease.token}));
 }
 
 void Cluster::Node::on_due(std::string_view resource, const std::vector<std::uint64_t>& waiters) {
@@ -255,4 +261,4 @@ void Cluster::Node::on_due(std::string_view resource, const std::vector<std::uin
     told.push_back(line);
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

@@ -12,7 +12,7 @@
 #include "lease/rules.h"
 #include "store/quorum/quorum_store.h"
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 
 /// What came of a call, now or later.
 template <class Value>
@@ -87,36 +87,37 @@ class Cluster {
     void restart_cleanly(std::size_t node);
     bool up(std::size_t node) const { return nodes_[node]->store != nullptr; }
     bool disk_stalled = false;
-    Token durable_ceiling(std::size_t node) const { return nodes_[node]->ceiling; }
+    lease::Token durable_ceiling(std::size_t node) const { return nodes_[node]->ceiling; }
 
     // ---- rules through a node
     template <class Rule>
     auto apply(std::size_t node, const std::string& resource, Rule rule) {
-        using Verdict = typename decltype(call_rule(rule, std::declval<Record&>(), std::declval<const Neighbours&>(),
-                                                    Instant{}))::verdict_type;
+        using Verdict = typename decltype(authority::call_rule(
+            rule, std::declval<lease::Record&>(), std::declval<const lease::Neighbours&>(), Instant{}))::verdict_type;
         auto later = std::make_shared<Later<Verdict>>();
         wake(node);
-        apply_rule(store(node), resource, std::move(rule),
-                   [later](const Result<Verdict>& result) { later->set(result); });
+        authority::apply_rule(store(node), resource, std::move(rule),
+                              [later](const Result<Verdict>& result) { later->set(result); });
         look_after_disk(node);
         return later;
     }
     struct Ask {
         std::string holder;
         Duration ttl = 10s;
-        Predicate predicate = Predicate::mutates;
+        lease::Predicate predicate = lease::Predicate::mutates;
         std::string session{};
     };
     /// The token, or 0 if somebody is in the way.
-    Promised<Token> acquire(std::size_t node, const std::string& resource, const Ask& ask);
-    Promised<bool> renew(std::size_t node, const std::string& resource, Token token, const std::string& holder);
-    Promised<bool> release(std::size_t node, const std::string& resource, Token token, const std::string& holder);
+    Promised<lease::Token> acquire(std::size_t node, const std::string& resource, const Ask& ask);
+    Promised<bool> renew(std::size_t node, const std::string& resource, lease::Token token, const std::string& holder);
+    Promised<bool> release(std::size_t node, const std::string& resource, lease::Token token,
+                           const std::string& holder);
     Promised<bool> wait(std::size_t node, const std::string& resource, std::uint64_t request, bool agent = false);
-    Promised<LeaseState> state(std::size_t node, const std::string& resource, Token token);
-    Promised<Record> read(std::size_t node, const std::string& resource);
+    Promised<lease::LeaseState> state(std::size_t node, const std::string& resource, lease::Token token);
+    Promised<lease::Record> read(std::size_t node, const std::string& resource);
 
     /// The same, with messages delivered; fails the test if it was not answered.
-    Token acquired(std::size_t node, const std::string& resource, const Ask& ask);
+    lease::Token acquired(std::size_t node, const std::string& resource, const Ask& ask);
 
     std::vector<std::string> told(std::size_t node) const { return nodes_[node]->told; }
     void forget_told(std::size_t node) { nodes_[node]->told.clear(); }
@@ -125,16 +126,16 @@ class Cluster {
 
  private:
     struct Node final : StoreListener {
-        void on_expired(std::string_view resource, const Lease& lease, Duration late) override;
+        void on_expired(std::string_view resource, const lease::Lease& lease, Duration late) override;
         void on_due(std::string_view resource, const std::vector<std::uint64_t>& waiters) override;
-        void on_changed(std::string_view resource, const Lease& lease, LeaseChange change) override {
+        void on_changed(std::string_view resource, const lease::Lease& lease, LeaseChange change) override {
             if (other != nullptr) other->on_changed(resource, lease, change);
         }
 
         StoreListener* other = nullptr;
         std::unique_ptr<QuorumStore> store;
         BootNumber boot = 0;
-        Token ceiling = 0;
+        lease::Token ceiling = 0;
         Clock clock;
         std::vector<std::string> told;
     };
@@ -152,4 +153,4 @@ class Cluster {
     std::map<std::pair<std::size_t, std::size_t>, bool> cuts_;
 };
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

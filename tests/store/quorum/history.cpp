@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "lease/resource.h"
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 namespace {
 
 /// A holder's belief that it has a lease. Each has a clock of its own, which runs at a rate of its own.
@@ -14,8 +14,8 @@ struct Belief {
     std::string resource;
     std::string holder;
     std::string session;
-    Token token = 0;
-    Predicate predicate = Predicate::mutates;
+    lease::Token token = 0;
+    lease::Predicate predicate = lease::Predicate::mutates;
     Duration usable_until{};  ///< true time
     bool released = false;
 };
@@ -25,14 +25,14 @@ struct Request {
     std::string resource;
     std::string holder;
     std::string session;
-    Predicate predicate = Predicate::mutates;
+    lease::Predicate predicate = lease::Predicate::mutates;
     Duration ttl{};
-    Token token = 0;
+    lease::Token token = 0;
     Duration sent{};
-    Promised<Token> acquired;
+    Promised<lease::Token> acquired;
     Promised<bool> answered;
-    Promised<LeaseState> state;
-    Token highest_told = 0;  ///< of all grants told when this was asked
+    Promised<lease::LeaseState> state;
+    lease::Token highest_told = 0;  ///< of all grants told when this was asked
 
     bool done() const { return acquired ? acquired->done : answered ? answered->done : state->done; }
 };
@@ -167,7 +167,7 @@ class History {
         request.resource = resource();
         request.holder = "h" + std::to_string(random_.below(3));
         request.ttl = chance(50) ? Duration{1s} : Duration{4s};
-        request.predicate = chance(30) ? Predicate::consumes : Predicate::mutates;
+        request.predicate = chance(30) ? lease::Predicate::consumes : lease::Predicate::mutates;
         request.session = session();
         request.acquired =
             cluster_.acquire(node, request.resource, {request.holder, request.ttl, request.predicate, request.session});
@@ -193,7 +193,7 @@ class History {
         } else {
             request.kind = Request::Kind::state;
             request.state = cluster_.state(node, request.resource, request.token);
-            request.predicate = released ? Predicate::deletes : Predicate::mutates;
+            request.predicate = released ? lease::Predicate::deletes : lease::Predicate::mutates;
         }
     }
 
@@ -226,7 +226,7 @@ class History {
                     if (belief.token == request.token && belief.resource == request.resource) belief.released = true;
                 return;
             case Request::Kind::state:
-                if (request.predicate == Predicate::deletes && request.state->value == LeaseState::active)
+                if (request.predicate == lease::Predicate::deletes && request.state->value == lease::LeaseState::active)
                     report_.violation = "released and active again: " + name(request.resource, request.token);
         }
     }
@@ -242,7 +242,7 @@ class History {
             ++report_.unknown;
             return;
         }
-        const Token token = *request.acquired->value;
+        const lease::Token token = *request.acquired->value;
         if (token == 0) return;
         ++report_.grants;
         if (token <= request.highest_told)
@@ -254,12 +254,14 @@ class History {
         if (beliefs_.size() > 24) beliefs_.erase(beliefs_.begin());
     }
 
-    static std::string name(const std::string& resource, Token token) { return to_string(LeaseName{resource, token}); }
+    static std::string name(const std::string& resource, lease::Token token) {
+        return lease::to_string(lease::LeaseName{resource, token});
+    }
 
     static bool meet(const std::string& a, const std::string& b) {
         if (a == b) return true;
-        const auto path = file_path(a);
-        const auto other = file_path(b);
+        const auto path = lease::file_path(a);
+        const auto other = lease::file_path(b);
         return path && other && overlap(*path, *other);
     }
 
@@ -270,7 +272,7 @@ class History {
                 const Belief& b = beliefs_[j];
                 const bool both = cluster_.elapsed() < std::min(a.usable_until, b.usable_until);
                 const bool one_party = a.holder == b.holder && a.session == b.session && !a.session.empty();
-                if (!both || one_party || !meet(a.resource, b.resource) || compatible(a.predicate, b.predicate))
+                if (!both || one_party || !meet(a.resource, b.resource) || lease::compatible(a.predicate, b.predicate))
                     continue;
                 report_.violation = "two at once: " + name(a.resource, a.token) + " and " + name(b.resource, b.token);
             }
@@ -282,11 +284,11 @@ class History {
     unsigned loss_ = 0;
     std::size_t down_ = 0;
     std::uint64_t sessions_ = 0;
-    Token highest_told_ = 0;
+    lease::Token highest_told_ = 0;
     std::vector<Request> requests_;
     std::vector<Belief> beliefs_;
-    std::map<std::pair<std::string, Token>, Duration> ttls_;
-    std::set<std::pair<std::string, Token>> given_back_;
+    std::map<std::pair<std::string, lease::Token>, Duration> ttls_;
+    std::set<std::pair<std::string, lease::Token>> given_back_;
     HistoryReport report_;
 };
 
@@ -296,4 +298,4 @@ HistoryReport run_history(const HistoryShape& shape) {
     return History(shape).run();
 }
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

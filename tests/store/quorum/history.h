@@ -5,7 +5,7 @@
 
 #include "store/quorum/cluster.h"
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 
 /// What a history of random requests, lost messages and crashes came to.
 struct HistoryReport {
@@ -29,4 +29,4 @@ struct HistoryShape {
 /// incompatible leases are usable at once, tokens rise, what was released stays released.
 HistoryReport run_history(const HistoryShape& shape);
 
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

@@ -4,7 +4,7 @@
 
 #include "support/seeds.h"
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 namespace {
 
 /// Runs many, and wants enough to have happened.
@@ -39,4 +39,4 @@ TEST(QuorumHistory, nor_in_files_and_trees_that_overlap) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

@@ -2,13 +2,13 @@
 
 #include "store/quorum/cluster.h"
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 namespace {
 
 TEST(QuorumOverlap, keeps_a_tree_from_who_holds_a_file_in_it_through_any_node) {
     Cluster cluster;
-    const Cluster::Ask alice{"alice", 10s, Predicate::mutates, "one"};
-    const Token file = cluster.acquired(0, "FILE:/a/b", alice);
+    const Cluster::Ask alice{"alice", 10s, lease::Predicate::mutates, "one"};
+    const lease::Token file = cluster.acquired(0, "FILE:/a/b", alice);
     ASSERT_NE(file, 0U);
     EXPECT_EQ(cluster.acquired(1, "FILE:/a/**", {"bob"}), 0U);
     EXPECT_NE(cluster.acquired(1, "FILE:/a/**", alice), 0U) << "nobody is in its own way";
@@ -48,7 +48,7 @@ TEST(QuorumOverlap, leaves_nothing_behind_of_what_it_took_back) {
 
 TEST(QuorumOverlap, looks_around_after_a_renewal_and_not_for_a_release) {
     Cluster cluster;
-    const Token token = cluster.acquired(0, "FILE:/a/b", {"alice"});
+    const lease::Token token = cluster.acquired(0, "FILE:/a/b", {"alice"});
     std::size_t looks = 0;
     cluster.fate = [&](const Envelope& envelope) {
         looks += std::holds_alternative<ReadRequest>(envelope.message);
@@ -70,7 +70,7 @@ TEST(QuorumOverlap, renews_nothing_that_was_over_when_what_overlaps_was_granted)
         const bool late = envelope.to == 2 && std::holds_alternative<Accept>(envelope.message);
         return late ? Cluster::Fate::hold : Cluster::Fate::deliver;
     };
-    const Token file = cluster.acquired(0, "FILE:/a/b", {"alice", 10s});
+    const lease::Token file = cluster.acquired(0, "FILE:/a/b", {"alice", 10s});
     cluster.pass(9s);
     cluster.let_go();
     cluster.deliver();  // to one acceptor it is as good as new
@@ -87,4 +87,4 @@ TEST(QuorumOverlap, renews_nothing_that_was_over_when_what_overlaps_was_granted)
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

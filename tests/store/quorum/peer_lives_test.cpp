@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 namespace {
 
 using Judgement = PeerLives::Judgement;
@@ -214,4 +214,4 @@ TEST_F(PeerLivesOfTwo, do_without_the_incarnation_of_a_version_that_has_none) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

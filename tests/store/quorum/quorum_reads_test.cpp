@@ -2,13 +2,13 @@
 
 #include "store/quorum/cluster.h"
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 namespace {
 
-Result<std::vector<LeaseName>> leases_of(Cluster& cluster, std::size_t node, const std::string& holder) {
-    Result<std::vector<LeaseName>> got = Error{"none", "not answered"};
+Result<std::vector<lease::LeaseName>> leases_of(Cluster& cluster, std::size_t node, const std::string& holder) {
+    Result<std::vector<lease::LeaseName>> got = Error{"none", "not answered"};
     cluster.store(node).leases_of(holder, Store::Which::active, 100,
-                                  [&](Result<std::vector<LeaseName>> names) { got = std::move(names); });
+                                  [&](Result<std::vector<lease::LeaseName>> names) { got = std::move(names); });
     cluster.pass(6s);
     return got;
 }
@@ -16,14 +16,14 @@ Result<std::vector<LeaseName>> leases_of(Cluster& cluster, std::size_t node, con
 TEST(QuorumLooks, find_a_holders_leases_at_a_majority) {
     Cluster cluster;
     cluster.cut_off(2);
-    const Token a = cluster.acquired(0, "a", {"alice", 60s});
-    const Token b = cluster.acquired(1, "b", {"alice", 60s});
+    const lease::Token a = cluster.acquired(0, "a", {"alice", 60s});
+    const lease::Token b = cluster.acquired(1, "b", {"alice", 60s});
     cluster.acquired(1, "c", {"bob", 60s});
     cluster.cut_off(2, false);
     cluster.cut_off(0);
     const auto names = leases_of(cluster, 2, "alice");
     ASSERT_TRUE(names);
-    EXPECT_EQ(*names, (std::vector<LeaseName>{{"a", a}, {"b", b}}));
+    EXPECT_EQ(*names, (std::vector<lease::LeaseName>{{"a", a}, {"b", b}}));
 }
 
 TEST(QuorumLooks, give_up_without_a_majority) {
@@ -48,7 +48,7 @@ TEST(QuorumLists, show_what_this_node_has_in_the_holders_measure) {
 
 TEST(QuorumTurns, are_told_by_the_nodes_own_acceptor) {  // G6
     Cluster cluster;
-    const Token token = cluster.acquired(0, "r", {"alice", 60s});
+    const lease::Token token = cluster.acquired(0, "r", {"alice", 60s});
     cluster.wait(1, "r", 77);
     cluster.deliver();
     cluster.forget_told(1);
@@ -59,7 +59,7 @@ TEST(QuorumTurns, are_told_by_the_nodes_own_acceptor) {  // G6
 
 TEST(QuorumTurns, are_found_out_within_seconds_when_the_node_missed_them) {  // G6
     Cluster cluster;
-    const Token token = cluster.acquired(0, "r", {"alice", 60s});
+    const lease::Token token = cluster.acquired(0, "r", {"alice", 60s});
     cluster.wait(1, "r", 77);
     cluster.deliver();
     cluster.cut_off(1);
@@ -78,8 +78,8 @@ TEST(QuorumTurns, are_asked_for_only_while_somebody_waits) {
     cluster.wait(1, "r", 77);
     cluster.pass(3s);
     EXPECT_TRUE(cluster.told(1).empty()) << "it is not its turn";
-    const auto left = cluster.apply(1, "r", [](Record& record, Instant) -> Ruling<bool> {
-        dequeue(record, 77);
+    const auto left = cluster.apply(1, "r", [](lease::Record& record, Instant) -> authority::Ruling<bool> {
+        lease::dequeue(record, 77);
         return {true, Effect::freed};
     });
     cluster.pass(3s);
@@ -99,4 +99,4 @@ TEST(QuorumTurns, are_told_to_agents_in_any_case) {  // G5: an older one may hav
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

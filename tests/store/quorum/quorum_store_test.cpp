@@ -5,7 +5,7 @@
 
 #include "store/quorum/cluster.h"
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 namespace {
 
 using Fate = Cluster::Fate;
@@ -22,7 +22,7 @@ const Vote* vote_in(const Envelope& envelope) {
 
 TEST(QuorumStore, serves_one_register_through_any_node) {  // Q1
     Cluster cluster;
-    const Token token = cluster.acquired(0, "r", {"alice"});
+    const lease::Token token = cluster.acquired(0, "r", {"alice"});
     EXPECT_NE(token, 0U);
     for (std::size_t node = 0; node < 3; ++node)
         EXPECT_EQ(cluster.acquired(node, "r", {"bob"}), 0U) << "through node " << node;
@@ -131,7 +131,7 @@ TEST(QuorumStore, answers_at_once_when_it_is_alone) {
     Cluster cluster({.members = 1});
     const auto later = cluster.acquire(0, "r", {"alice"});
     EXPECT_TRUE(later->done);
-    EXPECT_NE(later->value, Token{0});
+    EXPECT_NE(later->value, lease::Token{0});
     EXPECT_EQ(cluster.sent, 0U);
 }
 
@@ -195,7 +195,7 @@ TEST(QuorumStore, counts_who_replied_and_not_how_often) {  // Q4
 TEST(QuorumStore, goes_by_the_highest_ballot_of_a_majority) {  // Q6
     Cluster cluster;
     cluster.cut_off(2);
-    const Token token = cluster.acquired(0, "r", {"alice", 50s});
+    const lease::Token token = cluster.acquired(0, "r", {"alice", 50s});
     cluster.cut_off(2, false);
     cluster.cut_off(0);
     EXPECT_EQ(cluster.acquired(2, "r", {"bob"}), 0U) << "node 2 knew nothing of it; node 1 did";
@@ -220,7 +220,7 @@ TEST(QuorumStore, passes_on_what_is_left_undiminished_however_long_the_way) {  /
     cluster.let_go();
     cluster.deliver();
     ASSERT_TRUE(later->value);
-    const Lease& lease = later->value->leases.at(0);
+    const lease::Lease& lease = later->value->leases.at(0);
     EXPECT_GE(lease.expires_at - cluster.local_time(1), 9900ms) << "of ten seconds, 420 ms ago";
 }
 
@@ -234,7 +234,7 @@ TEST(QuorumStore, keeps_a_lease_for_longer_than_its_holder_may_use_it) {  // Q7
         for (std::size_t node = 0; node < 3; ++node) {
             const auto early = cluster.acquire(node, "r", {"bob"});
             cluster.deliver();
-            EXPECT_EQ(early->value, Token{0}) << "through node " << node;
+            EXPECT_EQ(early->value, lease::Token{0}) << "through node " << node;
         }
         cluster.pass(1s);
         EXPECT_NE(cluster.acquired(2, "r", {"bob"}), 0U);
@@ -243,10 +243,10 @@ TEST(QuorumStore, keeps_a_lease_for_longer_than_its_holder_may_use_it) {  // Q7
 
 TEST(QuorumStore, gives_every_grant_a_token_above_all_that_a_majority_has_seen) {  // Q8, G3
     Cluster cluster;
-    Token last = 0;
+    lease::Token last = 0;
     for (int i = 0; i < 30; ++i) {
-        const Token token = cluster.acquired(static_cast<std::size_t>(i) % 3, "r" + std::to_string(i % 7),
-                                             {"h" + std::to_string(i), 1s});
+        const lease::Token token = cluster.acquired(static_cast<std::size_t>(i) % 3, "r" + std::to_string(i % 7),
+                                                    {"h" + std::to_string(i), 1s});
         if (token == 0) continue;
         EXPECT_GT(token, last);
         last = token;
@@ -281,20 +281,20 @@ TEST(QuorumStore, does_not_take_another_nodes_lease_for_its_echo) {  // Q8
     cluster.deliver();
     cluster.fate = {};
     cluster.cut_off(0);
-    const Token token = cluster.acquired(1, "r", {"alice", 30s});
+    const lease::Token token = cluster.acquired(1, "r", {"alice", 30s});
     ASSERT_NE(token, 0U);
     cluster.cut_off(0, false);
     cluster.pass(2s);
     ASSERT_TRUE(first->done);
     const auto state = cluster.state(2, "r", token);
     cluster.pass(100ms);
-    EXPECT_EQ(state->value, LeaseState::active);
+    EXPECT_EQ(state->value, lease::LeaseState::active);
     EXPECT_NE(first->value, token);
 }
 
 TEST(QuorumStore, renews_and_releases_only_with_holder_and_token) {  // Q9
     Cluster cluster;
-    const Token token = cluster.acquired(0, "r", {"alice"});
+    const lease::Token token = cluster.acquired(0, "r", {"alice"});
     const auto other_holder = cluster.release(1, "r", token, "bob");
     cluster.deliver();
     const auto other_token = cluster.release(1, "r", token + 3, "alice");
@@ -337,7 +337,7 @@ TEST(QuorumStore, writes_with_higher_ballots_than_a_lost_memory_may_have_promise
     Cluster cluster;
     for (int i = 0; i < 20; ++i) {  // node 0 and 1 are far ahead in ballots; node 2 hears nothing of it
         cluster.cut_off(2);
-        const Token token = cluster.acquired(0, "r", {"alice", 1s});
+        const lease::Token token = cluster.acquired(0, "r", {"alice", 1s});
         cluster.release(0, "r", token, "alice");
         cluster.deliver();
     }
@@ -356,19 +356,19 @@ TEST(QuorumStore, writes_with_higher_ballots_than_a_lost_memory_may_have_promise
 TEST(QuorumStore, needs_no_silence_after_a_clean_stop) {  // Q10
     Cluster cluster;
     cluster.cut_off(2);
-    const Token token = cluster.acquired(0, "r", {"alice", 60s});
+    const lease::Token token = cluster.acquired(0, "r", {"alice", 60s});
     cluster.restart_cleanly(1);
     cluster.cut_off(2, false);
     cluster.cut_off(0);
     EXPECT_EQ(cluster.acquired(2, "r", {"bob"}), 0U);
     const auto state = cluster.state(1, "r", token);
     cluster.pass(100ms);
-    EXPECT_EQ(state->value, LeaseState::active);
+    EXPECT_EQ(state->value, lease::LeaseState::active);
 }
 
 TEST(QuorumStore, lets_no_token_fall_when_every_node_restarts) {  // Q11
     Cluster cluster;
-    const Token before = cluster.acquired(0, "r", {"alice", 5s});
+    const lease::Token before = cluster.acquired(0, "r", {"alice", 5s});
     for (std::size_t node = 0; node < 3; ++node)
         cluster.crash(node);
     for (std::size_t node = 0; node < 3; ++node)
@@ -448,4 +448,4 @@ TEST(QuorumStore, answers_a_question_only_with_what_a_majority_has_accepted) {  
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

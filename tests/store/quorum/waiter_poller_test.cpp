@@ -4,7 +4,7 @@
 #include "store/quorum/cluster.h"
 #include "store/quorum/quorum_config.h"
 
-namespace holdfast::core {
+namespace holdfast::store::quorum {
 namespace {
 
 bool heard_of(const std::vector<std::string>& told, const std::string& line) {
@@ -13,9 +13,9 @@ bool heard_of(const std::vector<std::string>& told, const std::string& line) {
 
 /// Takes the first out of the queue; whoever is told of it then is not asked about here.
 void dequeue_first(Cluster& cluster) {
-    const auto gone = cluster.apply(0, "r", [](Record& record, Instant) {
-        dequeue(record, 1);
-        return Ruling{true, Effect::freed};
+    const auto gone = cluster.apply(0, "r", [](lease::Record& record, Instant) {
+        lease::dequeue(record, 1);
+        return authority::Ruling{true, Effect::freed};
     });
     cluster.deliver();
     ASSERT_TRUE(gone->done);
@@ -63,7 +63,7 @@ TEST(WaiterPoller, come_for_one_that_a_failed_attempt_had_put_in_the_queue) {
 TEST(WaiterPoller, do_not_wait_for_the_waiters_of_a_node_that_is_gone) {  // G6
     Cluster cluster;
     const std::uint64_t gone = first_request(0, 1), younger = first_request(2, 1);
-    const Token held = cluster.acquired(1, "r", {"alice", 50s});
+    const lease::Token held = cluster.acquired(1, "r", {"alice", 50s});
     cluster.wait(0, "r", gone);
     cluster.deliver();
     cluster.wait(2, "r", younger);
@@ -77,14 +77,14 @@ TEST(WaiterPoller, do_not_wait_for_the_waiters_of_a_node_that_is_gone) {  // G6
     EXPECT_EQ(cluster.acquired(1, "r", {"bob"}), 0U);
     cluster.pass(5s);
     EXPECT_TRUE(heard_of(cluster.told(2), "due r " + std::to_string(younger)));
-    const Cluster::Ask its_waiter{"waiter-" + std::to_string(younger), 10s, Predicate::mutates, "one"};
+    const Cluster::Ask its_waiter{"waiter-" + std::to_string(younger), 10s, lease::Predicate::mutates, "one"};
     EXPECT_NE(cluster.acquired(2, "r", its_waiter), 0U) << "nothing is in its way any more";
 }
 
 TEST(WaiterPoller, do_not_wait_for_the_waiters_of_a_former_life) {
     Cluster cluster;
     const std::uint64_t former = first_request(0, 1), younger = first_request(2, 1);
-    const Token held = cluster.acquired(1, "r", {"alice", 50s});
+    const lease::Token held = cluster.acquired(1, "r", {"alice", 50s});
     cluster.wait(0, "r", former);
     cluster.deliver();
     cluster.wait(2, "r", younger);
@@ -119,4 +119,4 @@ TEST(WaiterPoller, keep_the_places_of_those_whose_node_comes_back) {
 }
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::quorum

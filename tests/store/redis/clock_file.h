@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace holdfast {
+namespace holdfast::store::redis {
 
 /// A file that says how far the wall clock of a process is off, in seconds (tests/e2e/ownership/wrong_clock.cpp).
 class ClockFile {
@@ -39,4 +39,4 @@ class ClockFile {
     std::string path_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::store::redis

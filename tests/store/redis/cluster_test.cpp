@@ -7,15 +7,15 @@
 #include "store/redis/engine_rig.h"
 #include "store/redis/redis_cluster.h"
 
-namespace holdfast {
+namespace holdfast::store::redis {
 namespace {
 
-using core::Swapped;
+using cas::Swapped;
 using Names = std::vector<std::string>;
 
 /// The slot of all keys, and who has it in a fresh cluster of three.
-const std::uint16_t slot = redis_engine::slot_of("{holdfast}");
-const std::size_t home = slot * 3 / redis_engine::slot_count;
+const std::uint16_t slot = slot_of("{holdfast}");
+const std::size_t home = slot * 3 / slot_count;
 
 TEST(RedisClusterEngine, does_everything_on_the_master_of_one_slot) {
     RedisCluster cluster{{}};
@@ -67,12 +67,12 @@ TEST(RedisClusterEngine, swaps_only_where_marker_and_position_are_still_what_was
     RedisCluster cluster{{}};
     EngineRig rig{cluster.url()};
     ASSERT_TRUE(rig.up()) << rig.why.message;
-    const auto swap = [&](const core::Swap& one) {
+    const auto swap = [&](const cas::Swap& one) {
         return rig.wait<Swapped>([&](auto reply) { rig.engine().swap(one, std::move(reply)); });
     };
-    core::check_that_swaps_ask_for_the_position(
+    contract::check_that_swaps_ask_for_the_position(
         {.swap = swap, .fetch = [&](std::string_view name) { return rig.fetch(std::string(name)); }});
-    core::check_that_swaps_ask_for_the_marker(swap);
+    contract::check_that_swaps_ask_for_the_marker(swap);
 }
 
 /// Records that are written over and over, each by the one who wrote it last.
@@ -110,7 +110,7 @@ struct Writers {
     EngineRig& rig;
     std::array<WriteId, 20> last;
     std::uint64_t next_write = 0;
-    core::Position position = 0;
+    cas::Position position = 0;
     Error why;
 };
 
@@ -118,7 +118,7 @@ TEST(RedisClusterEngine, waits_while_its_slot_moves_and_goes_on_where_it_is_then
     RedisCluster cluster{{.masters = 3, .spare = 1}};
     EngineRig rig{cluster.url()};
     ASSERT_TRUE(rig.up()) << rig.why.message;
-    ASSERT_TRUE(rig.swap({.name = std::string(core::marker_name), .becomes = 1})->done);
+    ASSERT_TRUE(rig.swap({.name = std::string(cas::marker_name), .becomes = 1})->done);
     Writers writers{rig};
     const std::size_t neighbour = (home + 1) % 3, spare = 3;
     for (const auto& [from, to] : {std::pair{home, neighbour}, std::pair{neighbour, spare}}) {
@@ -209,4 +209,4 @@ TEST(RedisClusterEngine, goes_on_at_a_replica_that_takes_over_with_what_it_has_c
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::store::redis

@@ -7,7 +7,7 @@
 #include "support/redis_process.h"
 #include "support/tcp_proxy.h"
 
-namespace holdfast::core {
+namespace holdfast::store::redis {
 namespace {
 
 const std::vector<std::string> durable{"--appendonly", "yes", "--appendfsync", "always"};
@@ -36,8 +36,8 @@ RedisCluster& cluster() {
     return cluster;
 }
 
-EngineUnderTest engine_on(const std::string& url) {
-    EngineUnderTest engine;
+contract::EngineUnderTest engine_on(const std::string& url) {
+    contract::EngineUnderTest engine;
     engine.make_engine = [url](boost::asio::io_context& loop, Duration answer_within) {
         auto options = *parse_redis_engine(url);
         options.answer_within = answer_within;
@@ -50,10 +50,10 @@ EngineUnderTest engine_on(const std::string& url) {
     return engine;
 }
 
-std::unique_ptr<StoreUnderTest> one(const ContractShape& shape) {
+std::unique_ptr<contract::StoreUnderTest> one(const contract::ContractShape& shape) {
     clock_file().set(0);
     const auto proxy = std::make_shared<TcpProxy>(server().port());
-    EngineUnderTest engine = engine_on("redis://127.0.0.1:" + std::to_string(proxy->port()) + fresh_prefix());
+    contract::EngineUnderTest engine = engine_on("redis://127.0.0.1:" + std::to_string(proxy->port()) + fresh_prefix());
     engine.restart = [] {
         server().kill();
         server().start();
@@ -61,24 +61,26 @@ std::unique_ptr<StoreUnderTest> one(const ContractShape& shape) {
     engine.reach = [](bool reachable) { reachable ? server().thaw() : server().freeze(); };
     engine.slow = [proxy](Duration by) { proxy->delay_answers(by); };
     engine.keeps = proxy;
-    return under_test(std::move(engine), shape);
+    return contract::under_test(std::move(engine), shape);
 }
 
-std::unique_ptr<StoreUnderTest> three(const ContractShape& shape) {
+std::unique_ptr<contract::StoreUnderTest> three(const contract::ContractShape& shape) {
     clock_file().set(0);
     const std::string parameter = fresh_prefix();
-    EngineUnderTest engine = engine_on(cluster().url() + parameter);
+    contract::EngineUnderTest engine = engine_on(cluster().url() + parameter);
     engine.restart = [] { cluster().restart(); };
     const std::string prefix = parameter.substr(parameter.find('=') + 1);
-    const std::size_t home = redis_engine::slot_of(prefix) * cluster().size() / redis_engine::slot_count;
+    const std::size_t home = slot_of(prefix) * cluster().size() / slot_count;
     engine.reach = [home](bool reachable) { reachable ? cluster().node(home).thaw() : cluster().node(home).freeze(); };
-    engine.why_not[Ordeal::engine_slow] = "its nodes are not reached through a proxy";
-    return under_test(std::move(engine), shape);
+    engine.why_not[contract::Ordeal::engine_slow] = "its nodes are not reached through a proxy";
+    return contract::under_test(std::move(engine), shape);
 }
 
+using contract::StoreContract;
 INSTANTIATE_TEST_SUITE_P(Redis, StoreContract,
-                         testing::Values(ContractStore{"redis", one}, ContractStore{"redis_cluster", three}),
-                         contract_name);
+                         testing::Values(contract::ContractStore{"redis", one},
+                                         contract::ContractStore{"redis_cluster", three}),
+                         contract::contract_name);
 
 }  // namespace
-}  // namespace holdfast::core
+}  // namespace holdfast::store::redis

@@ -11,11 +11,11 @@
 
 #include "store/redis/redis_engine.h"
 
-namespace holdfast {
+namespace holdfast::store::redis {
 
-using core::EngineTime;
-using core::Kind;
-using core::WriteId;
+using cas::EngineTime;
+using cas::Kind;
+using cas::WriteId;
 
 /// A swap that says all of what it writes.
 struct Write {
@@ -32,11 +32,11 @@ struct Write {
     std::string notice{};
     Kind kind = Kind::record;
     WriteId marker{};
-    core::Position position = 0;
+    cas::Position position = 0;
 };
 
 /// One front's engine, with what it tells. Several may share a loop; calls wait for their answers.
-class EngineRig final : public core::EngineListener {
+class EngineRig final : public cas::EngineListener {
  public:
     explicit EngineRig(const std::string& url, const std::function<void(RedisEngineOptions&)>& change = {},
                        std::shared_ptr<boost::asio::io_context> loop = std::make_shared<boost::asio::io_context>())
@@ -50,7 +50,7 @@ class EngineRig final : public core::EngineListener {
     }
     ~EngineRig() override { engine_->stop(); }
 
-    core::Engine& engine() { return *engine_; }
+    cas::Engine& engine() { return *engine_; }
     const std::shared_ptr<boost::asio::io_context>& loop() { return loop_; }
 
     /// Runs the loop until it holds; false if that takes longer than a minute.
@@ -78,27 +78,27 @@ class EngineRig final : public core::EngineListener {
         if (!until([&] { return got->has_value(); })) return Error{"test", "no answer within a minute"};
         return std::move(**got);
     }
-    Result<core::Reading> fetch(const std::string& name, Kind kind = Kind::record) {
-        return wait<core::Reading>([&](auto reply) { engine_->fetch(kind, name, std::move(reply)); });
+    Result<cas::Reading> fetch(const std::string& name, Kind kind = Kind::record) {
+        return wait<cas::Reading>([&](auto reply) { engine_->fetch(kind, name, std::move(reply)); });
     }
-    Result<core::Swapped> swap(const Write& write) {
-        return wait<core::Swapped>([&](auto reply) { start_swap(write, std::move(reply)); });
+    Result<cas::Swapped> swap(const Write& write) {
+        return wait<cas::Swapped>([&](auto reply) { start_swap(write, std::move(reply)); });
     }
-    Result<core::FoundRecords> overlapping(const std::string& name, std::size_t most = 100) {
-        return wait<core::FoundRecords>([&](auto reply) { engine_->overlapping(name, most, std::move(reply)); });
+    Result<cas::FoundRecords> overlapping(const std::string& name, std::size_t most = 100) {
+        return wait<cas::FoundRecords>([&](auto reply) { engine_->overlapping(name, most, std::move(reply)); });
     }
-    Result<core::FoundRecords> of_holder(const std::string& holder, std::size_t most = 100) {
-        return wait<core::FoundRecords>([&](auto reply) { engine_->of_holder(holder, most, std::move(reply)); });
+    Result<cas::FoundRecords> of_holder(const std::string& holder, std::size_t most = 100) {
+        return wait<cas::FoundRecords>([&](auto reply) { engine_->of_holder(holder, most, std::move(reply)); });
     }
-    Result<core::Page> scan(Kind kind, const std::string& prefix, const std::string& after, std::size_t most) {
-        return wait<core::Page>([&](auto reply) { engine_->scan(kind, prefix, after, most, std::move(reply)); });
+    Result<cas::Page> scan(Kind kind, const std::string& prefix, const std::string& after, std::size_t most) {
+        return wait<cas::Page>([&](auto reply) { engine_->scan(kind, prefix, after, most, std::move(reply)); });
     }
     Result<std::vector<std::string>> overdue(std::size_t most = 100) {
         return wait<std::vector<std::string>>([&](auto reply) { engine_->overdue(most, std::move(reply)); });
     }
-    void start_swap(const Write& write, Callback<Result<core::Swapped>> reply) {
+    void start_swap(const Write& write, Callback<Result<cas::Swapped>> reply) {
         const std::vector<std::string_view> holders(write.holders.begin(), write.holders.end());
-        core::Swap swap;
+        cas::Swap swap;
         swap.kind = write.kind;
         swap.name = write.name;
         swap.expected = write.expected;
@@ -132,7 +132,7 @@ class EngineRig final : public core::EngineListener {
         return out;
     }
 
-    void on_reachable(const core::EngineHello& said) override {
+    void on_reachable(const cas::EngineHello& said) override {
         reachable = true;
         ++told;
         hello = said;
@@ -146,13 +146,13 @@ class EngineRig final : public core::EngineListener {
 
     bool reachable = false;
     int told = 0;
-    core::EngineHello hello;
+    cas::EngineHello hello;
     Error why;
     std::vector<std::string> notices;
 
  private:
     std::shared_ptr<boost::asio::io_context> loop_;
-    std::unique_ptr<core::Engine> engine_;
+    std::unique_ptr<cas::Engine> engine_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::store::redis

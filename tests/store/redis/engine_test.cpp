@@ -7,11 +7,11 @@
 #include "store/redis/plain_redis.h"
 #include "support/redis_process.h"
 
-namespace holdfast {
+namespace holdfast::store::redis {
 namespace {
 
-using core::Reading;
-using core::Swapped;
+using cas::Reading;
+using cas::Swapped;
 
 class RedisEngineTest : public testing::Test {
  protected:
@@ -66,15 +66,15 @@ TEST_F(RedisEngineTest, swaps_only_what_is_expected_and_shows_what_is_there_inst
 }
 
 TEST_F(RedisEngineTest, swaps_only_where_the_marker_is_still_what_was_seen) {
-    core::check_that_swaps_ask_for_the_marker([&](const core::Swap& swap) {
+    contract::check_that_swaps_ask_for_the_marker([&](const cas::Swap& swap) {
         return rig.wait<Swapped>([&](auto reply) { rig.engine().swap(swap, std::move(reply)); });
     });
 }
 
 TEST_F(RedisEngineTest, swaps_only_where_the_position_is_still_what_was_seen) {
-    core::check_that_swaps_ask_for_the_position(
+    contract::check_that_swaps_ask_for_the_position(
         {.swap =
-             [&](const core::Swap& swap) {
+             [&](const cas::Swap& swap) {
                  return rig.wait<Swapped>([&](auto reply) { rig.engine().swap(swap, std::move(reply)); });
              },
          .fetch = [&](std::string_view name) { return rig.fetch(std::string(name)); }});
@@ -334,4 +334,4 @@ TEST_F(RedisEngineTest, refuses_a_redis_that_could_lose_leases_or_is_a_replica) 
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::store::redis

@@ -4,7 +4,7 @@
 #include "base/random.h"
 #include "store/redis/index_rig.h"
 
-namespace holdfast {
+namespace holdfast::store::redis {
 namespace {
 
 class RedisIndexMemoryTest : public RedisIndexTest {
@@ -69,7 +69,7 @@ TEST_F(RedisIndexMemoryTest, relies_on_what_another_front_wants_to_drop) {
         EXPECT_EQ(calls_of("zadd"), before) << "known to it";
         const long looked = calls_of("zscore");
         ASSERT_TRUE(rig.until([&] { return calls_of("zscore") > looked; })) << "nobody tried to drop it";
-        EXPECT_EQ(plain({"ZSCORE", "holdfast:h:me", name}).type, resp::Value::Type::text) << name;
+        EXPECT_EQ(plain({"ZSCORE", "holdfast:h:me", name}).type, codec::resp::Value::Type::text) << name;
     }
     EXPECT_EQ(EngineRig::names(rig.of_holder("me")), (Names{"a", "b"}));
 }
@@ -184,4 +184,4 @@ TEST_F(RedisIndexMemoryTest, does_not_trust_what_it_knows_when_a_record_is_missi
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::store::redis

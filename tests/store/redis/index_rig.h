@@ -9,7 +9,7 @@
 #include "store/redis/stored.h"
 #include "support/redis_process.h"
 
-namespace holdfast {
+namespace holdfast::store::redis {
 
 /// A front on a Redis of its own, whose indices are looked at.
 class RedisIndexTest : public testing::Test {
@@ -43,7 +43,7 @@ class RedisIndexTest : public testing::Test {
         return at == std::string::npos ? 0L : std::stol(stats.substr(at + line.size()));
     }
 
-    static constexpr std::size_t front_bytes = redis_engine::Keys::front_bytes;
+    static constexpr std::size_t front_bytes = Keys::front_bytes;
 
     void put(const std::string& name, WriteId write, const Names& holders = {}) {
         const auto swapped =
@@ -56,4 +56,4 @@ class RedisIndexTest : public testing::Test {
     PlainRedis plain{redis.port()};
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::store::redis

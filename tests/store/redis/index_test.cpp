@@ -2,7 +2,7 @@
 
 #include "store/redis/index_rig.h"
 
-namespace holdfast {
+namespace holdfast::store::redis {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -201,4 +201,4 @@ TEST_F(RedisIndexTest, sees_a_due_time_that_became_earlier) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::store::redis

@@ -9,7 +9,7 @@
 #include "store/redis/slots.h"
 #include "store/redis/stored.h"
 
-namespace holdfast::redis_engine {
+namespace holdfast::store::redis {
 namespace {
 
 EngineTime at(Duration time) {
@@ -20,7 +20,7 @@ TEST(RedisOptions, reads_every_part_of_the_address) {
     const auto options =
         parse_redis_engine("redis://me:p%3Fss@db.example:7000/3?prefix=a.b:c&wait=2&wait_ms=250&cluster=0");
     ASSERT_TRUE(options) << options.error().message;
-    EXPECT_EQ(options->address, (RedisAddress{"db.example", 7000, "me", "p?ss", 3}));
+    EXPECT_EQ(options->address, (codec::resp::RedisAddress{"db.example", 7000, "me", "p?ss", 3}));
     EXPECT_EQ(options->prefix, "a.b:c");
     EXPECT_EQ(options->wait, 2U);
     EXPECT_EQ(options->wait_within, Duration{250ms});
@@ -104,14 +104,14 @@ TEST(Slots, are_those_of_redis) {
     EXPECT_EQ(slot_of("foo{bar"), crc16("foo{bar") % slot_count);
 }
 
-resp::Value number(std::int64_t value) {
-    return {.type = resp::Value::Type::integer, .number = value};
+codec::resp::Value number(std::int64_t value) {
+    return {.type = codec::resp::Value::Type::integer, .number = value};
 }
-resp::Value text(const std::string& value) {
-    return {.type = resp::Value::Type::text, .text = value};
+codec::resp::Value text(const std::string& value) {
+    return {.type = codec::resp::Value::Type::text, .text = value};
 }
-resp::Value list(std::vector<resp::Value> items) {
-    return {.type = resp::Value::Type::array, .items = std::move(items)};
+codec::resp::Value list(std::vector<codec::resp::Value> items) {
+    return {.type = codec::resp::Value::Type::array, .items = std::move(items)};
 }
 
 TEST(Slots, have_the_owner_that_a_cluster_names) {
@@ -131,7 +131,7 @@ TEST(Slots, have_the_owner_that_a_cluster_names) {
 
 TEST(Slots, are_refused_if_they_make_no_sense) {
     const auto node = list({text("h"), number(7000), text("aa")});
-    for (const resp::Value& bad :
+    for (const codec::resp::Value& bad :
          {number(1), list({}), list({number(1)}), list({list({number(0), number(1)})}),
           list({list({number(5), number(1), node})}), list({list({number(0), number(16384), node})}),
           list({list({number(0), number(1), list({text("h"), number(0), text("aa")})})}),
@@ -145,12 +145,12 @@ TEST(Scripts, go_out_by_name_or_in_full_with_the_same_arguments) {
     std::string by_name;
     CommandWriter(by_name, names, Script::look, "the key", 1).add(7);
     std::string in_full;
-    resp::write_command(in_full, {"EVAL", text_of(Script::look), "1", "the key", "7"});
+    codec::resp::write_command(in_full, {"EVAL", text_of(Script::look), "1", "the key", "7"});
     EXPECT_EQ(with_text(by_name, Script::look), in_full);
     std::string two_keys;
     CommandWriter(two_keys, names, Script::look, std::size_t{2}, 1).add("one").add("two").add(7);
     std::string two_in_full;
-    resp::write_command(two_in_full, {"EVAL", text_of(Script::look), "2", "one", "two", "7"});
+    codec::resp::write_command(two_in_full, {"EVAL", text_of(Script::look), "2", "one", "two", "7"});
     EXPECT_EQ(with_text(two_keys, Script::look), two_in_full);
     EXPECT_EQ(key_of(two_keys, 1), "two");
 }
@@ -297,4 +297,4 @@ TEST(NodeClock, is_known_to_have_stepped) {
 }
 
 }  // namespace
-}  // namespace holdfast::redis_engine
+}  // namespace holdfast::store::redis

@@ -12,7 +12,7 @@
 #include "codec/resp/resp_value.h"
 #include "support/redis_process.h"
 
-namespace holdfast {
+namespace holdfast::store::redis {
 
 /// Somebody else who uses the same Redis: one blocking connection.
 class PlainRedis {
@@ -26,20 +26,20 @@ class PlainRedis {
     PlainRedis(const PlainRedis&) = delete;
     PlainRedis& operator=(const PlainRedis&) = delete;
 
-    resp::Value operator()(std::initializer_list<std::string_view> words) {
+    codec::resp::Value operator()(std::initializer_list<std::string_view> words) {
         std::string out;
-        resp::write_command(out, words);
+        codec::resp::write_command(out, words);
         EXPECT_EQ(::send(socket_, out.data(), out.size(), MSG_NOSIGNAL), static_cast<ssize_t>(out.size()));
         for (;;) {
             switch (reader_.read(input_)) {
-                case resp::ValueReader::Outcome::value: {
+                case codec::resp::ValueReader::Outcome::value: {
                     input_.erase(0, reader_.size());
                     return std::move(reader_.value());
                 }
-                case resp::ValueReader::Outcome::malformed:
+                case codec::resp::ValueReader::Outcome::malformed:
                     ADD_FAILURE() << "malformed";
                     return {};
-                case resp::ValueReader::Outcome::more:
+                case codec::resp::ValueReader::Outcome::more:
                     break;
             }
             char chunk[65536];
@@ -66,7 +66,7 @@ class PlainRedis {
  private:
     int socket_;
     std::string input_;
-    resp::ValueReader reader_;
+    codec::resp::ValueReader reader_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::store::redis

@@ -5,11 +5,11 @@
 #include "store/redis/plain_redis.h"
 #include "support/redis_process.h"
 
-namespace holdfast {
+namespace holdfast::store::redis {
 namespace {
 
-using core::Position;
-using core::Swapped;
+using cas::Position;
+using cas::Swapped;
 
 class RedisPosition : public testing::Test {
  protected:
@@ -25,7 +25,7 @@ class RedisPosition : public testing::Test {
     void expect_lost(const std::string& name, Position position) {
         const auto lost = rig.swap({.name = name, .becomes = ++writes, .position = position});
         ASSERT_FALSE(lost) << "it requires " << position;
-        EXPECT_EQ(lost.error().code, core::store_lost);
+        EXPECT_EQ(lost.error().code, cas::store_lost);
         EXPECT_NE(lost.error().message.find("position"), std::string::npos) << lost.error().message;
         EXPECT_EQ(rig.fetch(name)->value.write, 0U) << "nothing was written";
     }
@@ -152,4 +152,4 @@ TEST_F(RedisPosition, is_told_with_another_history_by_one_that_was_a_replica_mea
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::store::redis

@@ -13,7 +13,7 @@
 #include "store/redis/slots.h"
 #include "support/redis_process.h"
 
-namespace holdfast {
+namespace holdfast::store::redis {
 
 /// A Redis Cluster of real nodes, made by hand.
 class RedisCluster {
@@ -40,8 +40,8 @@ class RedisCluster {
         for (std::size_t i = 0; i < size(); ++i)
             expect_ok(plain(i)({"CLUSTER", "SET-CONFIG-EPOCH", std::to_string(i + 1)}));
         for (std::size_t i = 0; i < shape.masters; ++i)
-            plain(i)({"CLUSTER", "ADDSLOTSRANGE", std::to_string(i * redis_engine::slot_count / shape.masters),
-                      std::to_string((i + 1) * redis_engine::slot_count / shape.masters - 1)});
+            plain(i)({"CLUSTER", "ADDSLOTSRANGE", std::to_string(i * slot_count / shape.masters),
+                      std::to_string((i + 1) * slot_count / shape.masters - 1)});
         for (std::size_t i = 1; i < size(); ++i)
             plain(i)({"CLUSTER", "MEET", "127.0.0.1", std::to_string(nodes_[0]->port()), bus_ports_[0]});
         wait_until_agreed();
@@ -100,7 +100,7 @@ class RedisCluster {
     }
 
  private:
-    static void expect_ok(const resp::Value& answer) {
+    static void expect_ok(const codec::resp::Value& answer) {
         if (answer.text != "OK") throw std::runtime_error("the cluster was not formed: " + answer.text);
     }
 
@@ -109,4 +109,4 @@ class RedisCluster {
     std::vector<std::string> bus_ports_;
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::store::redis

@@ -9,11 +9,11 @@
 #include "support/redis_process.h"
 #include "support/tcp_proxy.h"
 
-namespace holdfast {
+namespace holdfast::store::redis {
 namespace {
 
-using core::Reading;
-using core::Swapped;
+using cas::Reading;
+using cas::Swapped;
 
 std::string url_of(std::uint16_t port) {
     return "redis://127.0.0.1:" + std::to_string(port);
@@ -232,7 +232,7 @@ TEST(RedisTrouble, says_that_memory_is_full_and_still_lets_go_of_what_is_there) 
     ASSERT_TRUE(rig.up());
     ASSERT_TRUE(rig.swap({.name = "held", .becomes = 1})->done);
     ASSERT_TRUE(rig.swap({.name = "renewed", .becomes = 2})->done);
-    const core::Position before = rig.fetch("held")->position;
+    const cas::Position before = rig.fetch("held")->position;
     PlainRedis plain{redis.port()};
     ASSERT_EQ(plain({"CONFIG", "SET", "maxmemory", "1"}).text, "OK");
     expect_refused(rig, {.name = "fresh", .becomes = 3}, "OOM command not allowed");
@@ -489,4 +489,4 @@ TEST(RedisTrouble, does_not_use_what_is_no_redis_7) {
 }
 
 }  // namespace
-}  // namespace holdfast
+}  // namespace holdfast::store::redis
