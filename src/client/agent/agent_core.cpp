@@ -108,8 +108,7 @@ Result<void> Agent::Core::save(client::agent::Digest digest) {
 }
 
 std::optional<Failure> Agent::Core::save_checkpoint(std::string checkpoint) {
-    if (const auto checked = client::agent::check_checkpoint(checkpoint); !checked)
-        return to_failure(checked.error());
+    if (const auto checked = client::agent::check_checkpoint(checkpoint); !checked) return to_failure(checked.error());
     if (auto failure = start()) return failure;
     const std::lock_guard lock(mutex_);
     client::agent::Digest next = digest_;
