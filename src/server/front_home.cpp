@@ -219,11 +219,10 @@ class FrontDurable final : public store::Durable {
 };
 
 /// Members are declared in dependency order; destruction relies on it.
-class EngineHome final : public FrontHome {
+class EngineHome final : public Home {
  public:
     struct Parts {
         std::unique_ptr<store::cas::Engine> engine;
-        std::string shown;
         std::unique_ptr<StoreMemoryFile> file;  ///< null: nothing is remembered from one start to the next
         store::cas::FrontMemory remembered;
         bool synchronous = false;
@@ -232,7 +231,6 @@ class EngineHome final : public FrontHome {
     EngineHome(asio::io_context& loop, Parts parts, Logger& log)
         : loop_(loop),
           log_(log),
-          shown_(std::move(parts.shown)),
           synchronous_(parts.synchronous),
           file_(std::move(parts.file)),
           engine_({.engine = std::move(parts.engine),
@@ -255,8 +253,6 @@ class EngineHome final : public FrontHome {
                       [this](const store::cas::FrontMemory& memory) {
                           if (file_) file_->write(memory);
                       }}) {}
-
-    std::string shown() const override { return shown_; }
 
     /// Mostly empty: open() passes the engine's state to the authority.
     authority::Authority::Parts authority_parts() override {
@@ -369,7 +365,6 @@ class EngineHome final : public FrontHome {
 
     asio::io_context& loop_;
     Logger& log_;
-    const std::string shown_;
     const bool synchronous_;
     const std::unique_ptr<StoreMemoryFile> file_;
     EngineInTurns engine_;
@@ -385,7 +380,7 @@ class EngineHome final : public FrontHome {
 
 }  // namespace
 
-Result<std::unique_ptr<FrontHome>> FrontHome::make(asio::io_context& loop, const Settings& settings, Logger& log) {
+Result<FrontHome> make_front_home(asio::io_context& loop, const FrontSettings& settings, Logger& log) {
     std::string url = settings.url;
     const auto synchronous = take_synchronous(url);
     if (!synchronous) return synchronous.error();
@@ -395,15 +390,12 @@ Result<std::unique_ptr<FrontHome>> FrontHome::make(asio::io_context& loop, const
     auto file = open_memory(settings.state_dir, address, log);
     if (!file) return file.error();
     const auto remembered = read_memory(file->get(), log);
-    return std::unique_ptr<FrontHome>(
-        std::make_unique<EngineHome>(loop,
-                                     EngineHome::Parts{.engine = std::move(*engine),
-                                                       .shown = without_parameters(address),
-                                                       .file = std::move(*file),
-                                                       .remembered = remembered.value_or(store::cas::FrontMemory{}),
-                                                       .synchronous = *synchronous,
-                                                       .new_store = settings.new_store && remembered},
-                                     log));
+    EngineHome::Parts parts{.engine = std::move(*engine),
+                            .file = std::move(*file),
+                            .remembered = remembered.value_or(store::cas::FrontMemory{}),
+                            .synchronous = *synchronous,
+                            .new_store = settings.new_store && remembered};
+    return FrontHome{std::make_unique<EngineHome>(loop, std::move(parts), log), without_parameters(address)};
 }
 
 }  // namespace holdfast::server

@@ -109,12 +109,13 @@ int run_as_front(const ServeOptions& options, const std::optional<ClusterSetting
                                 "--store and --node exclude each other: either the members of a cluster keep the "
                                 "leases, or an engine does"});
     boost::asio::io_context loop{1};
-    auto home = FrontHome::make(
+    auto front = make_front_home(
         loop, {.url = options.store, .state_dir = options.state_dir, .new_store = options.new_store}, log);
-    if (!home) return refuse(options, home.error());
-    log.info("holdfast " HOLDFAST_VERSION ", a front of " + (*home)->shown());
-    return run_at_home(options, log, loop, store_clock_now(),
-                       [&](const std::function<void()>&) { return Result<std::unique_ptr<Home>>(std::move(*home)); });
+    if (!front) return refuse(options, front.error());
+    log.info("holdfast " HOLDFAST_VERSION ", a front of " + front->store);
+    return run_at_home(options, log, loop, store_clock_now(), [&](const std::function<void()>&) {
+        return Result<std::unique_ptr<Home>>(std::move(front->home));
+    });
 }
 
 }  // namespace
