@@ -208,7 +208,7 @@ std::optional<Violation> SmallCluster::violation_at_end() {
     for (const auto& ask : asks_)
         if (ask->token() != 0 && reader_->seen().find(ask->token()) == nullptr)
             return Violation{"Q1/Q6", "granted to " + ask->holder() + " with token " + std::to_string(ask->token()) +
-                                          ", and who looks next does not find it"};
+                                          ", and a later read does not find it"};
     return std::nullopt;
 }
 

@@ -61,8 +61,8 @@ constexpr std::array<Text, code_count> texts{{
      "the key is held with another tag; connect with that tag, or when its backend has ended"},
     {Code::nothing_to_start, "nothing_to_start", "no backend holds this key; say with spawn what to start"},
     {Code::spawn_not_allowed, "spawn_not_allowed",
-     "this server listens beyond loopback and starts nothing for whoever can reach it; start it with --allow-spawn if "
-     "you trust everyone who can"},
+     "this server listens beyond loopback, and so starts no backends for its clients; start it with --allow-spawn if "
+     "you trust every client that can reach it"},
     {Code::no_drone, "no_drone",
      "no drone of this pool that was heard from lately has room; start one, or ask again after retry_in_ms"},
     {Code::key_race_lost, "key_race_lost", "the key changed hands too often while connecting; connect again"},

@@ -40,7 +40,7 @@ class WaiterPoller {
     struct Found {
         std::vector<std::uint64_t> looked_for;  ///< ours at the time of the read
         std::vector<std::uint64_t> waiting;     ///< of those, in the queue
-        std::vector<std::uint64_t> turn;        ///< of those, whose turn it may be
+        std::vector<std::uint64_t> turn;        ///< of those, the ones to notify: due, or of an agent
         Instant next_change = Instant::max();
     };
 

@@ -248,8 +248,8 @@ BEGIN
     RETURN total + length(bytes);
 END $$;
 
--- Those between two names, and the trees that begin with as many bytes of a name as each of `cuts` says. As in fetch(),
--- what was due is shown only after whoever is writing it.
+-- The records with names from `low` to below `high`, and the trees above: for each cut in `cuts`, the tree at the first
+-- `cut` bytes of `of_name`. As in fetch(), waits for concurrent writes of records that are due.
 CREATE OR REPLACE FUNCTION ~.overlapping(of_name bytea, low bytea, high bytea, cuts integer[], most integer)
 RETURNS TABLE (name bytea, write uuid, written_at bigint, bytes bytea)
 LANGUAGE plpgsql VOLATILE AS $$
