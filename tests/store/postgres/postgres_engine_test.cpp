@@ -437,9 +437,9 @@ TEST_F(PostgresEngineTest, renewals_leave_the_indexes_alone) {
         user.run_for(50ms);
         return count("n_tup_upd") >= 19 * 200;
     }));
-    // An update that changes an indexed column is never HOT. Of the others a few are not either: those that found their
-    // page full because a snapshot elsewhere kept old rows from being pruned, which a busy machine has more of.
-    EXPECT_GE(count("n_tup_hot_upd"), 19 * 200 / 2);
+    // An update that changes an indexed column is never HOT, so with one there were none. Others are not HOT either if
+    // their page is full because a snapshot elsewhere keeps old rows from being pruned: on a busy machine, up to half.
+    EXPECT_GE(count("n_tup_hot_upd"), 19 * 200 / 10);
 }
 
 TEST_F(PostgresEngineTest, says_its_position_with_every_answer_and_never_an_earlier_one) {
