@@ -23,7 +23,8 @@ TEST(AgentsWorld, never_stops_whatever_the_seed) {
         world.run_for(20min);
         ASSERT_EQ(world.violation(), std::nullopt) << replay(options);
         ASSERT_FALSE(world.stuck()) << replay(options);
-        ASSERT_LT(world.longest_as_oldest(), Duration{5min}) << replay(options);
+        // The oldest is never overtaken, but it may itself be stopped, lose its leases and begin again several times.
+        ASSERT_LT(world.longest_as_oldest(), Duration{10min}) << replay(options);
         jobs += world.counts().jobs;
     }
     EXPECT_GT(jobs, 2'000) << "too little happened to prove anything";
