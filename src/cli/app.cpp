@@ -30,7 +30,7 @@ Iterator find_subcommand(const std::vector<std::string>& arguments) {
 
 constexpr const char* common_footer =
     "Every command also takes --server URL, --json, --quiet and --config FILE.\n"
-    "Every option can be set in the environment or the config file; see holdfast(1).";
+    "Options can also be set in the environment or the config file; see holdfast(1).";
 
 constexpr const char* exit_footer =
     "Exit codes: 0 ok, 1 failed, 2 usage, 103 busy, 104 lost, 105 unreachable, 106 refused, 107 told to die, 108 not "

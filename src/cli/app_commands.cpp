@@ -139,7 +139,7 @@ void add_named(CLI::App& app, Arguments& arguments) {
     add_text(verify, "--holder", named.holder, "all leases of this holder")->envname("HOLDFAST_VERIFY_HOLDER");
     add_epoch(verify, named.epoch)->envname("HOLDFAST_VERIFY_EPOCH");
     add_leases(add_command(app, arguments, "revoke",
-                           "end leases now, whoever holds them; holders of keys, services and leaderships stop first"))
+                           "end leases now, whoever holds them; the holder of a key or a leadership stops first"))
         ->required();
     add_leases(add_command(app, arguments, "bar", "let leases run out: refuse to renew them"))->required();
 }
