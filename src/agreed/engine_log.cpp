@@ -108,7 +108,7 @@ void EngineLog::look_at_entries(const std::shared_ptr<Looking>& looking) {
     looking->found.assign(looking->asked, {});
     for (std::size_t i = 0; i < looking->asked; ++i)
         parts_.engine.fetch(store::cas::Kind::document, entry_name(applied_ + 1 + i),
-                            if_alive([this, looking, i](Result<store::cas::Reading> found) {
+                            alive_.guard([this, looking, i](Result<store::cas::Reading> found) {
                                 if (found)
                                     looking->found[i] = std::move(found->value.bytes);
                                 else
@@ -129,7 +129,7 @@ void EngineLog::saw_entries(const std::shared_ptr<Looking>& looking) {
 
 /// The next entry does not exist: it was not written yet, or it is in a snapshot.
 void EngineLog::look_at_mark(const std::shared_ptr<Looking>& looking) {
-    mark_.read(if_alive([this, looking](const Result<store::cas::Reading>& found) {
+    mark_.read(alive_.guard([this, looking](const Result<store::cas::Reading>& found) {
         if (!found) return looked(found.error());
         looking->mark = Mark::parse(found->value.bytes);
         saved_ = std::max(saved_, looking->mark.end);
@@ -143,7 +143,7 @@ void EngineLog::load(const std::shared_ptr<Looking>& looking) {
     looking->found.assign(looking->mark.chunks, {});
     for (std::size_t i = 0; i < looking->mark.chunks; ++i)
         parts_.engine.fetch(store::cas::Kind::document, looking->mark.chunk(i),
-                            if_alive([this, looking, i](Result<store::cas::Reading> found) {
+                            alive_.guard([this, looking, i](Result<store::cas::Reading> found) {
                                 if (found)
                                     looking->found[i] = std::move(found->value.bytes);
                                 else
@@ -192,9 +192,9 @@ void EngineLog::append_next() {
     swap.bytes = to_append_.front().entry;
     swap.notice = notice;
     swap.notice_must_arrive = true;
-    parts_.engine.swap(swap, if_alive([this, write = swap.becomes](const Result<store::cas::Swapped>& swapped) {
-                           on_swapped(write, swapped);
-                       }));
+    parts_.engine.swap(swap, alive_.guard([this, write = swap.becomes](const Result<store::cas::Swapped>& swapped) {
+        on_swapped(write, swapped);
+    }));
 }
 
 void EngineLog::on_swapped(store::cas::WriteId write, const Result<store::cas::Swapped>& swapped) {
@@ -206,7 +206,7 @@ void EngineLog::on_swapped(store::cas::WriteId write, const Result<store::cas::S
 
 /// The index may have been free because its entry was deleted long ago.
 void EngineLog::confirm() {
-    mark_.read(if_alive([this](const Result<store::cas::Reading>& found) {
+    mark_.read(alive_.guard([this](const Result<store::cas::Reading>& found) {
         appending_now_ = false;
         if (!found) return finish(found.error());
         if (Mark::parse(found->value.bytes).below > applied_ + 1) return look();
@@ -250,12 +250,12 @@ void EngineLog::save_chunk(const std::shared_ptr<Saving>& saving) {
     swap.name = name;
     swap.becomes = parts_.next_write();
     swap.bytes = std::string_view(saving->bytes).substr(saving->written * parts_.chunk_bytes, parts_.chunk_bytes);
-    parts_.engine.swap(swap, if_alive([this, saving](const Result<store::cas::Swapped>& swapped) {
-                           saving_ = swapped && swapped->done;
-                           if (!saving_) return;  // retried with one of the next entries
-                           ++saving->written;
-                           save_chunk(saving);
-                       }));
+    parts_.engine.swap(swap, alive_.guard([this, saving](const Result<store::cas::Swapped>& swapped) {
+        saving_ = swapped && swapped->done;
+        if (!saving_) return;  // retried with one of the next entries
+        ++saving->written;
+        save_chunk(saving);
+    }));
 }
 
 void EngineLog::save_mark(const std::shared_ptr<Saving>& saving) {
@@ -263,7 +263,7 @@ void EngineLog::save_mark(const std::shared_ptr<Saving>& saving) {
         [saving](const store::cas::Reading& found) {
             return Mark::parse(found.value.bytes).end >= saving->mark.end ? std::string() : saving->mark.text();
         },
-        if_alive([this](const Result<store::cas::Reading>& marked) {
+        alive_.guard([this](const Result<store::cas::Reading>& marked) {
             saving_ = false;
             if (!marked) return;
             const Mark mark = Mark::parse(marked->value.bytes);
@@ -277,22 +277,22 @@ void EngineLog::save_mark(const std::shared_ptr<Saving>& saving) {
 
 void EngineLog::tidy(std::string prefix, IsOld is_old, const std::string& after) {
     const std::string searched = prefix;
-    parts_.engine.scan(
-        store::cas::Kind::document, searched, after, 256,
-        if_alive([this, prefix = std::move(prefix), is_old = std::move(is_old)](Result<store::cas::Page> page) mutable {
-            if (!page) return;  // left to the next snapshot
-            for (const store::cas::NamedValue& entry : page->entries) {
-                if (!is_old(entry.name)) continue;
-                store::cas::Swap swap;
-                swap.kind = store::cas::Kind::document;
-                swap.name = entry.name;
-                swap.expected = entry.value.write;
-                swap.becomes = parts_.next_write();
-                parts_.engine.swap(swap, [](const Result<store::cas::Swapped>&) {});
-            }
-            const std::string next = page->next;
-            if (!next.empty()) tidy(std::move(prefix), std::move(is_old), next);
-        }));
+    parts_.engine.scan(store::cas::Kind::document, searched, after, 256,
+                       alive_.guard([this, prefix = std::move(prefix),
+                                     is_old = std::move(is_old)](Result<store::cas::Page> page) mutable {
+                           if (!page) return;  // left to the next snapshot
+                           for (const store::cas::NamedValue& entry : page->entries) {
+                               if (!is_old(entry.name)) continue;
+                               store::cas::Swap swap;
+                               swap.kind = store::cas::Kind::document;
+                               swap.name = entry.name;
+                               swap.expected = entry.value.write;
+                               swap.becomes = parts_.next_write();
+                               parts_.engine.swap(swap, [](const Result<store::cas::Swapped>&) {});
+                           }
+                           const std::string next = page->next;
+                           if (!next.empty()) tidy(std::move(prefix), std::move(is_old), next);
+                       }));
 }
 
 }  // namespace holdfast::agreed

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/alive.h"
 #include "consensus/log_messages.h"
 #include "store/cas/document.h"
 
@@ -84,14 +85,6 @@ class EngineLog {
     using IsOld = std::function<bool(std::string_view name)>;
     void tidy(std::string prefix, IsOld is_old, const std::string& after);
 
-    /// Drops answers of the engine that arrive after destruction.
-    template <class Function>
-    auto if_alive(Function function) {
-        return [weak = std::weak_ptr(alive_), function = std::move(function)](auto&&... answer) mutable {
-            if (!weak.expired()) function(std::forward<decltype(answer)>(answer)...);
-        };
-    }
-
     Parts parts_;
     store::cas::Document mark_;
     Instant now_;
@@ -103,7 +96,7 @@ class EngineLog {
     bool saving_ = false;
     std::vector<Callback<Result<void>>> until_looked_;
     std::deque<Appending> to_append_;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    Alive alive_;
 };
 
 }  // namespace holdfast::agreed

@@ -6,6 +6,7 @@
 #include "agreed/agreed_state.h"
 #include "agreed/replicated_policy.h"
 #include "authority/authority.h"
+#include "base/alive.h"
 #include "base/random.h"
 #include "consensus/replicated_log.h"
 #include "election/candidate.h"
@@ -89,7 +90,6 @@ struct ReplicatedState::Impl {
 
     Parts parts;
     std::vector<std::string> members;
-    std::shared_ptr<bool> alive = std::make_shared<bool>(true);
     bool stopped = false;
     std::optional<Error> trouble;
 
@@ -103,6 +103,7 @@ struct ReplicatedState::Impl {
 
     authority::Authority* authority = nullptr;
     std::optional<election::Candidate> candidate;
+    Alive alive;
 };
 
 ReplicatedState::Impl::Impl(Parts given)
@@ -159,13 +160,12 @@ Result<void> ReplicatedState::Impl::check() const {
 }
 
 void ReplicatedState::Impl::Disk::write(consensus::LogWrite write, Callback<Result<void>> done) {
-    impl_.parts.disk->write(std::move(write), [&impl = impl_, weak = std::weak_ptr(impl_.alive),
-                                               done = std::move(done)](Result<void> outcome) mutable {
-        if (weak.expired()) return;
-        if (outcome && impl.parts.on_written) impl.parts.on_written();
-        done(std::move(outcome));
-        impl.deliver();
-    });
+    impl_.parts.disk->write(std::move(write),
+                            impl_.alive.guard([&impl = impl_, done = std::move(done)](Result<void> outcome) mutable {
+                                if (outcome && impl.parts.on_written) impl.parts.on_written();
+                                done(std::move(outcome));
+                                impl.deliver();
+                            }));
 }
 
 // ---- commands ----

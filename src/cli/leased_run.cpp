@@ -2,7 +2,6 @@
 
 #include <cstring>
 #include <fmt/format.h>
-#include <sys/eventfd.h>
 #include <sys/poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -82,7 +81,6 @@ AcquireTask::AcquireTask(const CommonOptions& common, const TakeOptions& take, c
       common_(common),
       take_(take),
       screen_(screen),
-      done_(eventfd(0, EFD_CLOEXEC)),
       thread_([this] { run(); }) {}
 
 bool AcquireTask::wait(std::chrono::milliseconds time) const {
@@ -103,8 +101,7 @@ void AcquireTask::run() {
         answer_.emplace(std::move(*failure));
     else
         acquire(intents);
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(done_.get(), &one, sizeof one);
+    done_.notify();
 }
 
 void AcquireTask::acquire(const std::vector<Intent>& intents) {

@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/wakeup.h"
 #include "cli/screen.h"
-#include "supervise/fd.h"
 #include "supervise/guarded_command.h"
 #include "supervise/signals.h"
 
@@ -30,7 +30,7 @@ class AcquireTask {
     AcquireTask& operator=(const AcquireTask&) = delete;
 
     /// Readable when there is an answer.
-    int fd() const { return done_.get(); }
+    int fd() const { return done_.fd(); }
     /// Waits at most this long; true if there is an answer.
     bool wait(std::chrono::milliseconds time) const;
     /// Blocks until there is an answer, if fd() is not readable.
@@ -48,7 +48,7 @@ class AcquireTask {
     const CommonOptions& common_;
     const TakeOptions& take_;
     const Screen& screen_;
-    supervise::Fd done_;
+    Wakeup done_;
     std::stop_source stop_;
     std::optional<Acquired> answer_;
     std::thread thread_;

@@ -13,13 +13,13 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <sys/eventfd.h>
 #include <sys/poll.h>
 #include <sys/wait.h>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/wakeup.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/screen.h"
@@ -204,34 +204,26 @@ OwnershipTimings timings_of(const OwnOptions& own) {
 /// Notifications of the manager's threads, for the main thread to print.
 class Inbox {
  public:
-    Inbox() : bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
-
-    int fd() const { return bell_.get(); }
+    int fd() const { return wakeup_.fd(); }
 
     void put(const OwnershipChange& change) {
         const std::lock_guard lock{mutex_};
         changes_.push_back(change);
-        ring();
+        wakeup_.notify();
     }
     void put(const std::optional<Failure>& trouble) {
         const std::lock_guard lock{mutex_};
         troubles_.push_back(trouble);
-        ring();
+        wakeup_.notify();
     }
     std::pair<std::vector<OwnershipChange>, std::vector<std::optional<Failure>>> take() {
         const std::lock_guard lock{mutex_};
-        std::uint64_t count = 0;
-        [[maybe_unused]] const ssize_t heard = ::read(bell_.get(), &count, sizeof count);
+        wakeup_.drain();
         return {std::exchange(changes_, {}), std::exchange(troubles_, {})};
     }
 
  private:
-    void ring() const {
-        const std::uint64_t one = 1;
-        [[maybe_unused]] const ssize_t written = ::write(bell_.get(), &one, sizeof one);
-    }
-
-    supervise::Fd bell_;
+    Wakeup wakeup_;
     std::mutex mutex_;
     std::vector<OwnershipChange> changes_;
     std::vector<std::optional<Failure>> troubles_;
@@ -262,7 +254,7 @@ class Own {
         const auto sessions = read_sessions(options_.sessions, options_.any_id);
         if (!sessions) return complain(sessions.error(), exit_usage);
         // A command must not wait for input, and must not consume the list of sessions.
-        const supervise::Fd nothing{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
+        const Fd nothing{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
         ::dup2(nothing.get(), STDIN_FILENO);
         auto problem = manager_.start();
         if (!problem) problem = manager_.add(*sessions);

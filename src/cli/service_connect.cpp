@@ -8,12 +8,13 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <string_view>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <thread>
 
 #include "base/code.h"
+#include "base/fd.h"
 #include "base/result.h"
+#include "base/wakeup.h"
 #include "cli/app_commands.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
@@ -22,7 +23,6 @@
 #include "discovery/publisher/dial.h"
 #include "discovery/publisher/splice.h"
 #include "net/listener.h"
-#include "supervise/fd.h"
 
 namespace holdfast::cli {
 
@@ -36,7 +36,7 @@ using Buffer = std::array<char, 64 * 1024>;
 /// input is passed on, and the answer is still copied.
 class Copier {
  public:
-    explicit Copier(supervise::Fd socket) : socket_(std::move(socket)), broken_(eventfd(0, EFD_CLOEXEC)) {}
+    explicit Copier(Fd socket) : socket_(std::move(socket)) {}
 
     /// The error is `stream_broken` if one of them broke.
     Result<void> run() {
@@ -81,7 +81,7 @@ class Copier {
 
     /// False once the other direction has broken: standard input may never end.
     bool wait_for_input() const {
-        pollfd waiting[]{{STDIN_FILENO, POLLIN, 0}, {broken_.get(), POLLIN, 0}};
+        pollfd waiting[]{{STDIN_FILENO, POLLIN, 0}, {broken_.fd(), POLLIN, 0}};
         while (::poll(waiting, 2, -1) < 0 && errno == EINTR) {
         }
         return waiting[1].revents == 0;
@@ -102,12 +102,11 @@ class Copier {
         int none = 0;
         error_.compare_exchange_strong(none, error);
         ::shutdown(socket_.get(), SHUT_RDWR);
-        const std::uint64_t one = 1;
-        [[maybe_unused]] const ssize_t written = ::write(broken_.get(), &one, sizeof one);
+        broken_.notify();
     }
 
-    const supervise::Fd socket_;
-    const supervise::Fd broken_;
+    const Fd socket_;
+    const Wakeup broken_;
     std::atomic<int> error_ = 0;
 };
 
@@ -220,7 +219,7 @@ int connect_command(const Arguments& arguments) {
     const auto opened =
         discovery::publisher::open_service(relays_of(given.relay, arguments.common), given.name, connect_timeout);
     if (!opened) return fail_to_connect(screen, opened.error());
-    if (const auto copied = Copier{supervise::Fd{*opened}}.run(); !copied) {
+    if (const auto copied = Copier{Fd{*opened}}.run(); !copied) {
         screen.complain(copied.error());
         return exit_failed;
     }

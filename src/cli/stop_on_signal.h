@@ -3,11 +3,10 @@
 #include <atomic>
 #include <csignal>
 #include <functional>
-#include <sys/eventfd.h>
 #include <sys/poll.h>
 #include <thread>
 
-#include "supervise/fd.h"
+#include "base/wakeup.h"
 #include "supervise/signals.h"
 
 namespace holdfast::cli {
@@ -17,13 +16,9 @@ namespace holdfast::cli {
 class StopOnSignal {
  public:
     explicit StopOnSignal(std::function<void()> stop)
-        : inbox_({SIGINT, SIGTERM, SIGHUP}),
-          end_(eventfd(0, EFD_CLOEXEC)),
-          stop_(std::move(stop)),
-          thread_([this] { wait(); }) {}
+        : inbox_({SIGINT, SIGTERM, SIGHUP}), stop_(std::move(stop)), thread_([this] { wait(); }) {}
     ~StopOnSignal() {
-        const std::uint64_t one = 1;
-        [[maybe_unused]] const ssize_t written = ::write(end_.get(), &one, sizeof one);
+        end_.notify();
         thread_.join();
     }
     StopOnSignal(const StopOnSignal&) = delete;
@@ -39,7 +34,7 @@ class StopOnSignal {
 
  private:
     void wait() {
-        pollfd waiting[]{{inbox_.fd(), POLLIN, 0}, {end_.get(), POLLIN, 0}};
+        pollfd waiting[]{{inbox_.fd(), POLLIN, 0}, {end_.fd(), POLLIN, 0}};
         while (::poll(waiting, 2, -1) < 0) {
         }
         if (waiting[0].revents == 0) return;
@@ -48,7 +43,7 @@ class StopOnSignal {
     }
 
     supervise::SignalInbox inbox_;
-    supervise::Fd end_;
+    Wakeup end_;
     std::function<void()> stop_;
     std::atomic<int> signal_ = 0;
     std::thread thread_;

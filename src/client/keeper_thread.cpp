@@ -10,7 +10,7 @@
 #include "client/keeper.h"
 #include "client/lease_state.h"
 #include "client/renewals.h"
-#include "client/wakeup.h"
+#include "client/sleeper.h"
 #include "client/workers.h"
 
 namespace holdfast::client {
@@ -63,7 +63,7 @@ struct KeeperThread::Loop {
 
     const Config config;
     const std::shared_ptr<Callbacks> callbacks;
-    Wakeup alarm;
+    Sleeper alarm;
     std::mutex mutex;
     bool stopping = false;
     Keeper::Key last_key = 0;
@@ -140,7 +140,7 @@ void KeeperThread::Loop::dispatch(RenewalBatch batch) {
     if (workers.submit([this, shared] { send(*shared); })) return;
     for (auto& answer : shared->answers(Error{"unreachable", "no thread is left to renew the lease"}, {}))
         arrived.push_back(std::move(answer));
-    alarm.ring();
+    alarm.wake();
 }
 
 void KeeperThread::Loop::send(const RenewalBatch& batch) {
@@ -150,7 +150,7 @@ void KeeperThread::Loop::send(const RenewalBatch& batch) {
     const std::lock_guard lock(mutex);
     for (auto& answer : answers)
         arrived.push_back(std::move(answer));
-    alarm.ring();
+    alarm.wake();
 }
 
 void KeeperThread::Loop::add(const Task& task) {
@@ -158,7 +158,7 @@ void KeeperThread::Loop::add(const Task& task) {
     task.lease->key = ++last_key;
     leases[last_key] = {task.lease, {}};
     keeper.add({last_key, task.deadlines, task.renew}, holder_clock_now());
-    alarm.ring();
+    alarm.wake();
 }
 
 void KeeperThread::Loop::remove(Keeper::Key key) {
@@ -174,7 +174,7 @@ void KeeperThread::Loop::remove(Keeper::Key key) {
 void KeeperThread::Loop::stop() {
     const std::lock_guard lock(mutex);
     stopping = true;
-    alarm.ring();
+    alarm.wake();
 }
 
 KeeperThread::KeeperThread(Config config)

@@ -46,7 +46,7 @@ Local::Core::~Core() {
         const std::lock_guard lock(mutex_);
         stopping_ = true;
     }
-    alarm_.ring();
+    alarm_.wake();
     timer_.join();
 }
 
@@ -60,7 +60,7 @@ void Local::Core::tick() {
 /// Wakes the timer if something is due before the instant it is armed for. REQUIRES: the lock is held.
 void Local::Core::rearm() {
     const Instant due = std::min(store_.next_due(), authority_.next_deadline());
-    if (due < armed_) alarm_.ring();
+    if (due < armed_) alarm_.wake();
 }
 
 void Local::Core::run_timer() {

@@ -10,7 +10,7 @@
 
 #include "authority/authority.h"
 #include "client/forks.h"
-#include "client/wakeup.h"
+#include "client/sleeper.h"
 #include "store/memory/memory_store.h"
 
 namespace holdfast {
@@ -64,7 +64,7 @@ struct Local::Core {
     Forgetful durable_;
     authority::Authority authority_;
     store::memory::MemoryStore store_;
-    client::Wakeup alarm_;
+    client::Sleeper alarm_;
     std::mutex mutex_;
     bool stopping_ = false;
     Instant armed_ = Instant::max();

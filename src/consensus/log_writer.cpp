@@ -37,9 +37,7 @@ void LogWriter::flush(Instant now) {
     commit_by_.reset();
     asked_under_way_ = asked_;
     under_way_ = take_changes();
-    parts_.disk.write(*under_way_, [this, alive = std::weak_ptr(alive_)](const Result<void>& outcome) {
-        if (!alive.expired()) finished(outcome);
-    });
+    parts_.disk.write(*under_way_, alive_.guard([this](const Result<void>& outcome) { finished(outcome); }));
 }
 
 Instant LogWriter::due() const {

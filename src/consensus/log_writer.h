@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/alive.h"
 #include "consensus/log_messages.h"
 
 namespace holdfast::consensus {
@@ -60,7 +61,7 @@ class LogWriter {
     Instant now_{};
     std::optional<Instant> not_before_;  ///< after a failure
     std::optional<Instant> commit_by_;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    Alive alive_;
 };
 
 }  // namespace holdfast::consensus

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/encodings.h"
-#include "base/file.h"
+#include "base/fd.h"
 #include "base/hash.h"
 #include "statefile/state_dir.h"
 
@@ -28,8 +28,8 @@ std::string because(const std::string& what) {
 std::string replace(const std::string& path, const std::string& text) {
     const std::string draft = path + "." + std::to_string(::getpid());
     {
-        const File file(draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
-        if (!file.is_open()) return because("cannot create " + draft);
+        const Fd file = open_file(draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
+        if (!file) return because("cannot create " + draft);
         if (!write_all(file.get(), text) || ::fsync(file.get()) != 0) return because("cannot write " + draft);
     }
     if (::rename(draft.c_str(), path.c_str()) != 0) return because("cannot replace " + path);
@@ -63,9 +63,9 @@ StoreMemoryFile::~StoreMemoryFile() {
 }
 
 Result<store::cas::FrontMemory> StoreMemoryFile::read() const {
-    const File file(path_, O_RDONLY | O_NOFOLLOW);
-    if (!file.is_open() && errno == ENOENT) return store::cas::FrontMemory{};
-    if (!file.is_open()) return Error{"state_corrupt", because("cannot read " + path_)};
+    const Fd file = open_file(path_, O_RDONLY | O_NOFOLLOW);
+    if (!file && errno == ENOENT) return store::cas::FrontMemory{};
+    if (!file) return Error{"state_corrupt", because("cannot read " + path_)};
     std::string text(max_bytes, '\0');
     const ssize_t size = ::read(file.get(), text.data(), text.size());
     text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);

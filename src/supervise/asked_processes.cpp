@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "supervise/fd.h"
+#include "base/fd.h"
 
 namespace holdfast::supervise {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <sys/timerfd.h>
 
+#include "base/fd.h"
 #include "base/time.h"
-#include "supervise/fd.h"
 
 namespace holdfast::supervise {
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "supervise/fd.h"
+#include "base/fd.h"
 
 namespace holdfast::supervise {
 namespace {

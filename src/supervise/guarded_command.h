@@ -7,8 +7,8 @@
 #include <sys/types.h>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/result.h"
-#include "supervise/fd.h"
 #include "supervise/guardian_rules.h"
 #include "supervise/messages.h"
 

@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/text.h"
 #include "supervise/asked_processes.h"
 #include "supervise/boot_alarm.h"
 #include "supervise/cgroup.h"
-#include "supervise/fd.h"
 #include "supervise/guardian_rules.h"
 #include "supervise/messages.h"
 #include "supervise/processes.h"

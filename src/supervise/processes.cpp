@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/fd.h"
 #include "base/text.h"
-#include "supervise/fd.h"
 
 namespace holdfast::supervise {
 namespace {

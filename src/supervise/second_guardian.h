@@ -5,9 +5,9 @@
 #include <optional>
 #include <sys/types.h>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "supervise/boot_alarm.h"
-#include "supervise/fd.h"
 #include "supervise/signals.h"
 
 namespace holdfast::supervise {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "supervise/fd.h"
+#include "base/fd.h"
 
 namespace holdfast::supervise {
 

@@ -3,7 +3,7 @@
 #include <sys/types.h>
 #include <termios.h>
 
-#include "supervise/fd.h"
+#include "base/fd.h"
 
 namespace holdfast::supervise {
 

@@ -5,7 +5,7 @@
 #include <sys/types.h>
 #include <vector>
 
-#include "supervise/fd.h"
+#include "base/fd.h"
 
 namespace holdfast::supervise {
 

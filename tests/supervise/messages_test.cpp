@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include "supervise/fd.h"
+#include "base/fd.h"
 
 namespace holdfast::supervise {
 namespace {

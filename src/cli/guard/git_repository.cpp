@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "cli/options.h"
-#include "supervise/fd.h"
 
 namespace holdfast::cli::guard {
 namespace {
@@ -73,8 +73,8 @@ int exit_status_of(pid_t child) {
 Result<std::string> run_git(std::vector<std::string> words) {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) return Error{"no_git", "cannot run git: no file descriptor is left"};
-    supervise::Fd reading{ends[0]};
-    supervise::Fd writing{ends[1]};
+    Fd reading{ends[0]};
+    Fd writing{ends[1]};
     const auto child = start(words, writing.get());
     writing.close();
     if (!child) return child.error();

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <system_error>
 
-#include "base/file.h"
+#include "base/fd.h"
 
 namespace holdfast::cli::guard {
 namespace {
@@ -146,8 +146,8 @@ void CheckedCommits::add(const std::vector<Commit>& commits) {
     std::string text;
     for (const Commit& commit : commits)
         if (ids_.insert(commit.id).second) text += commit.id + "\n";
-    const File file{path_, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC};
-    if (file.is_open()) (void)write_all(file.get(), text);
+    const Fd file = open_file(path_, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC);
+    if (file) (void)write_all(file.get(), text);
 }
 
 Result<UncheckedCommits> new_in_branches(const GitRepository& repository, const CheckedCommits& checked,

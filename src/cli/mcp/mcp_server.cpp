@@ -7,7 +7,6 @@
 #include <climits>
 #include <cstdint>
 #include <string_view>
-#include <sys/eventfd.h>
 #include <sys/poll.h>
 #include <unistd.h>
 
@@ -15,10 +14,10 @@
 
 namespace holdfast::cli::mcp {
 
-McpOutput::McpOutput(int descriptor) : descriptor_(descriptor), stopped_(eventfd(0, EFD_CLOEXEC)) {}
+McpOutput::McpOutput(int descriptor) : descriptor_(descriptor) {}
 
 bool McpOutput::is_writable() const {
-    pollfd waiting[]{{descriptor_, POLLOUT, 0}, {stopped_.get(), POLLIN, 0}};
+    pollfd waiting[]{{descriptor_, POLLOUT, 0}, {stopped_.fd(), POLLIN, 0}};
     while (::poll(waiting, 2, -1) < 0 && errno == EINTR) {
     }
     return (waiting[0].revents & POLLOUT) != 0;
@@ -42,8 +41,7 @@ bool McpOutput::write_line(const std::string& line) {
 }
 
 void McpOutput::stop() {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(stopped_.get(), &one, sizeof one);
+    stopped_.notify();
 }
 
 namespace {
@@ -71,12 +69,10 @@ McpServer::McpServer(Streams streams, McpProtocol protocol, McpTools& tools)
       output_(streams.output),
       protocol_(std::move(protocol)),
       tools_(tools),
-      stopped_(eventfd(0, EFD_CLOEXEC)),
       waiting_(max_waiting) {}
 
 void McpServer::stop() {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(stopped_.get(), &one, sizeof one);
+    stopped_.notify();
     output_.stop();
     cancel_jobs(false);
 }
@@ -94,7 +90,7 @@ bool McpServer::read_input() {
     std::array<char, 65536> buffer{};
     const auto on_line = [this](std::string_view line) { take(line); };
     for (;;) {
-        pollfd waiting[]{{input_, POLLIN, 0}, {stopped_.get(), POLLIN, 0}};
+        pollfd waiting[]{{input_, POLLIN, 0}, {stopped_.fd(), POLLIN, 0}};
         if (::poll(waiting, 2, -1) < 0) continue;
         if (waiting[1].revents != 0) return false;
         const ssize_t got = ::read(input_, buffer.data(), buffer.size());
@@ -178,8 +174,7 @@ void McpServer::send(const json::array& answers, bool batch) {
         for (const json::value& answer : answers)
             read = read && output_.write_line(json::serialize(answer));
     if (read) return;
-    const std::uint64_t one = 1;  // the output has no reader: the session is over
-    [[maybe_unused]] const ssize_t written = ::write(stopped_.get(), &one, sizeof one);
+    stopped_.notify();
 }
 
 }  // namespace holdfast::cli::mcp

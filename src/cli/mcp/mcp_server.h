@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/wakeup.h"
 #include "cli/mcp/cancellation.h"
 #include "cli/mcp/mcp_protocol.h"
 #include "cli/mcp/mcp_tools.h"
 #include "client/workers.h"
-#include "supervise/fd.h"
 
 namespace holdfast::cli::mcp {
 
@@ -31,7 +31,7 @@ class McpOutput {
     bool is_writable() const;
 
     const int descriptor_;
-    supervise::Fd stopped_;
+    Wakeup stopped_;
     std::mutex mutex_;
     bool broken_ = false;
 };
@@ -74,7 +74,7 @@ class McpServer {
     McpOutput output_;
     McpProtocol protocol_;
     McpTools& tools_;
-    supervise::Fd stopped_;
+    Wakeup stopped_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::list<std::shared_ptr<Job>> under_way_;

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "client/json_reader.h"
@@ -103,7 +103,7 @@ Error failed(const std::string& what, const std::string& path) {
     return {"storage_failed", fmt::format("cannot {} {}: {}", what, path, std::strerror(error))};
 }
 
-Result<std::string> read_all(const File& file, const std::string& path) {
+Result<std::string> read_all(const Fd& file, const std::string& path) {
     struct stat about {};
     if (::fstat(file.get(), &about) != 0) return failed("look at", path);
     if (!S_ISREG(about.st_mode)) return Error{"digest_damaged", path + " is not a file"};
@@ -126,8 +126,8 @@ Result<std::string> read_all(const File& file, const std::string& path) {
 Result<void> sync_directory_of(const std::string& path) {
     const auto parent = std::filesystem::path(path).parent_path();
     const std::string name = parent.empty() ? "." : parent.string();
-    const File directory(name, O_RDONLY | O_DIRECTORY);
-    if (!directory.is_open() || ::fsync(directory.get()) != 0) return failed("sync", name);
+    const Fd directory = open_file(name, O_RDONLY | O_DIRECTORY);
+    if (!directory || ::fsync(directory.get()) != 0) return failed("sync", name);
     return {};
 }
 
@@ -157,9 +157,9 @@ Result<void> DigestFile::lock() {
 Result<std::optional<Digest>> DigestFile::load() {
     if (path_.empty()) return std::optional<Digest>{};
     if (auto locked = lock(); !locked) return locked.error();
-    const File file(path_, O_RDONLY | O_NONBLOCK);
-    if (!file.is_open() && errno == ENOENT) return std::optional<Digest>{};
-    if (!file.is_open()) return failed("open", path_);
+    const Fd file = open_file(path_, O_RDONLY | O_NONBLOCK);
+    if (!file && errno == ENOENT) return std::optional<Digest>{};
+    if (!file) return failed("open", path_);
     const auto text = read_all(file, path_);
     if (!text) return text.error();
     auto digest = parse_digest(*text);
@@ -173,8 +173,8 @@ Result<void> DigestFile::save(const Digest& digest) const {
     if (text.size() > max_digest_bytes) return Error{"invalid_argument", "the digest of this agent would be too large"};
     const std::string fresh = path_ + ".new";
     {
-        const File file(fresh, O_WRONLY | O_CREAT | O_TRUNC);
-        if (!file.is_open() || !write_all(file.get(), text) || ::fsync(file.get()) != 0) return failed("write", fresh);
+        const Fd file = open_file(fresh, O_WRONLY | O_CREAT | O_TRUNC);
+        if (!file || !write_all(file.get(), text) || ::fsync(file.get()) != 0) return failed("write", fresh);
     }
     if (::rename(fresh.c_str(), path_.c_str()) != 0) return failed("replace", path_);
     return sync_directory_of(path_);

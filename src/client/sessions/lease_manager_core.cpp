@@ -73,7 +73,7 @@ std::optional<Failure> LeaseManager::Core::start() {
         watcher_ = std::thread([this] { watch(); });
     } catch (const std::system_error& error) {
         stopping_ = watch_over_ = true;
-        talk_alarm_.ring();
+        talk_alarm_.wake();
         return refused("no_thread", std::string("cannot start a thread: ") + error.what());
     }
     started_ = true;
@@ -94,12 +94,12 @@ bool LeaseManager::Core::stop(Duration patience) {
     Lock lock(mutex_);
     stopping_ = true;
     patience_ends_ = holder_clock_now() + patience;
-    talk_alarm_.ring();
+    talk_alarm_.wake();
     const auto longest = patience + options.timings.timeout + 100ms;
     if (talker_.joinable()) settled_.wait_for(lock, longest, [this] { return talk_over_; });
     connection_.stop();
     watch_over_ = true;
-    watch_alarm_.ring();
+    watch_alarm_.wake();
     std::thread talker = std::exchange(talker_, {});
     const bool from_a_callback = watcher_.get_id() == std::this_thread::get_id();  // joined by the destructor then
     std::thread watcher = from_a_callback ? std::thread{} : std::exchange(watcher_, {});
@@ -500,15 +500,15 @@ void LeaseManager::Core::tell(std::optional<Failure> trouble) {
     trouble_ = trouble;
     if (same) return;
     news_.push_back({std::nullopt, std::move(trouble)});
-    watch_alarm_.ring();
+    watch_alarm_.wake();
 }
 
 /// REQUIRES: the lock is held. To be called after every change of ownership or of the schedule.
 void LeaseManager::Core::changed(HolderInstant now) {
     apply_changes(now);
     settled_.notify_all();
-    talk_alarm_.ring();
-    watch_alarm_.ring();
+    talk_alarm_.wake();
+    watch_alarm_.wake();
 }
 
 void LeaseManager::Core::apply_changes(HolderInstant now) {

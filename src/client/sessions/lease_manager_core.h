@@ -16,7 +16,7 @@
 #include "client/sessions/owned_table.h"
 #include "client/sessions/resp_connection.h"
 #include "client/sessions/session_leases.h"
-#include "client/wakeup.h"
+#include "client/sleeper.h"
 
 namespace holdfast {
 
@@ -81,8 +81,8 @@ struct LeaseManager::Core {
 
     const client::sessions::LeaseCommands commands_;
     client::sessions::RespConnection connection_;
-    client::Wakeup talk_alarm_;
-    client::Wakeup watch_alarm_;
+    client::Sleeper talk_alarm_;
+    client::Sleeper watch_alarm_;
     client::sessions::OwnedTable table_;
     mutable std::mutex mutex_;
     std::condition_variable_any settled_;  ///< an answer arrived, or the talking thread has ended

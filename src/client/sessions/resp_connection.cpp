@@ -9,25 +9,21 @@
 #include <netinet/tcp.h>
 #include <optional>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/wakeup.h"
 #include "codec/resp/resp_command.h"
 
 namespace holdfast::client::sessions {
 
 struct RespConnection::Impl {
-    explicit Impl(codec::resp::RedisAddress given)
-        : address(std::move(given)), bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-        if (bell < 0) throw std::system_error(errno, std::generic_category(), "cannot make a bell for a connection");
-    }
+    explicit Impl(codec::resp::RedisAddress given) : address(std::move(given)) {}
     ~Impl() {
         if (socket >= 0) ::close(socket);
-        ::close(bell);
     }
     Impl(const Impl&) = delete;
     Impl& operator=(const Impl&) = delete;
@@ -47,7 +43,7 @@ struct RespConnection::Impl {
     }
 
     const codec::resp::RedisAddress address;
-    const int bell;
+    const Wakeup wakeup;
     std::atomic<bool> stopped = false;
     int socket = -1;
     std::string received;
@@ -80,7 +76,7 @@ std::optional<Error> RespConnection::Impl::wait(short events, HolderInstant unti
         if (stopped) return Error{"cancelled", "the connection was stopped"};
         const HolderInstant now = holder_clock_now();
         if (now >= until) return unreachable("it took too long");
-        std::array<pollfd, 2> watched{pollfd{socket, events, 0}, pollfd{bell, POLLIN, 0}};
+        std::array<pollfd, 2> watched{pollfd{socket, events, 0}, pollfd{wakeup.fd(), POLLIN, 0}};
         const int ready =
             ::poll(watched.data(), watched.size(), static_cast<int>(std::min<Duration>(until - now, 1h) / 1ms) + 1);
         if (ready < 0 && errno != EINTR) return unreachable(std::strerror(errno));
@@ -216,8 +212,7 @@ void RespConnection::reset() {
 
 void RespConnection::stop() {
     impl_->stopped = true;
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const auto told = ::write(impl_->bell, &one, sizeof one);
+    impl_->wakeup.notify();
 }
 
 const codec::resp::RedisAddress& RespConnection::address() const {

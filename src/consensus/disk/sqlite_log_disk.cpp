@@ -32,9 +32,7 @@ void SqliteLogDisk::write(LogWrite write, Callback<Result<void>> done) {
 
 /// Called from both threads.
 void SqliteLogDisk::post(Callback<> function) {
-    post_([weak = std::weak_ptr(alive_), function = std::move(function)]() mutable {
-        if (!weak.expired()) function();
-    });
+    post_(alive_.guard(std::move(function)));
 }
 
 void SqliteLogDisk::drain() {

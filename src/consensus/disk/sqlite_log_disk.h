@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/alive.h"
 #include "consensus/disk/log_file.h"
 #include "consensus/log_messages.h"
 
@@ -57,7 +58,7 @@ class SqliteLogDisk final : public LogDisk {
     bool failed_ = false;  ///< until the loop was notified
     bool working_ = false;
     bool stopped_ = false;
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+    Alive alive_;
     std::thread worker_;
 };
 

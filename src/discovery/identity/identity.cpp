@@ -22,7 +22,7 @@
 
 #include "base/assert.h"
 #include "base/encodings.h"
-#include "base/file.h"
+#include "base/fd.h"
 #include "base/random.h"
 #include "base/result.h"
 
@@ -113,8 +113,8 @@ int no_password(char*, int, int, void*) {
 }
 
 Result<void> write_durably(const std::string& path, std::string_view text) {
-    const File file(path, O_WRONLY | O_CREAT | O_EXCL);
-    if (!file.is_open() || !write_all(file.get(), text) || ::fsync(file.get()) != 0) return not_saved(path, errno);
+    const Fd file = open_file(path, O_WRONLY | O_CREAT | O_EXCL);
+    if (!file || !write_all(file.get(), text) || ::fsync(file.get()) != 0) return not_saved(path, errno);
     return {};
 }
 
@@ -126,8 +126,9 @@ Result<void> put_in_place(const std::string& fresh, const std::filesystem::path&
             return Error{"identity_exists", file.string() + " is there already, and was left as it is"};
         return not_saved(file, error);
     }
-    const File directory(file.parent_path().empty() ? "." : file.parent_path().string(), O_RDONLY | O_DIRECTORY);
-    if (!directory.is_open() || ::fsync(directory.get()) != 0) return not_saved(file, errno);
+    const Fd directory =
+        open_file(file.parent_path().empty() ? "." : file.parent_path().string(), O_RDONLY | O_DIRECTORY);
+    if (!directory || ::fsync(directory.get()) != 0) return not_saved(file, errno);
     return {};
 }
 
@@ -139,11 +140,11 @@ void make_directories(const std::filesystem::path& directory) {
 
 /// A key file is PEM, PKCS #8, as `openssl genpkey -algorithm ed25519` writes it too. Errors as in Identity.
 Result<Key> load_key(const std::string& file) {
-    const File opened(file, O_RDONLY | O_NONBLOCK);
-    if (!opened.is_open() && errno == ENOENT)
+    const Fd opened = open_file(file, O_RDONLY | O_NONBLOCK);
+    if (!opened && errno == ENOENT)
         return Error{"identity_missing",
                      fmt::format("there is no identity in {}; `holdfast identity new` makes one", file)};
-    if (!opened.is_open()) return corrupt(file, std::strerror(errno));
+    if (!opened) return corrupt(file, std::strerror(errno));
     if (auto checked = check_owner_only(opened.get(), file); !checked) return checked.error();
     Secret secret;
     if (auto read = read_all(opened.get(), file, secret.text); !read) return read.error();

@@ -8,16 +8,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/fd.h"
 
 namespace holdfast::doors::peer {
 namespace {
 
 Result<std::string> read_file(const std::string& path) {
     const std::string named = fmt::format("the file of the cluster secret, {},", path);
-    const File file(path, O_RDONLY | O_NONBLOCK);
+    const Fd file = open_file(path, O_RDONLY | O_NONBLOCK);
     struct stat status {};
-    if (!file.is_open() || ::fstat(file.get(), &status) != 0)
+    if (!file || ::fstat(file.get(), &status) != 0)
         return Error{"no_secret", fmt::format("{} cannot be opened: {}", named, std::strerror(errno))};
     if (!S_ISREG(status.st_mode)) return Error{"no_secret", named + " is not a regular file"};
     if ((status.st_mode & (S_IRWXO | S_IWGRP)) != 0)

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "authority/authority.h"
+#include "base/alive.h"
 #include "base/random.h"
 #include "keys/controller/backends.h"
 #include "keys/controller/drones.h"
@@ -27,9 +28,7 @@ struct KeyState {
     /// Wraps a callback that may run after the controller is gone; it then does nothing.
     template <class Function>
     auto guarded(Function function) {
-        return [alive = std::weak_ptr(alive_), function = std::move(function)](auto&&... answer) mutable {
-            if (!alive.expired()) function(std::forward<decltype(answer)>(answer)...);
-        };
+        return alive_.guard(std::move(function));
     }
 
     /// Unique, also across incarnations: a drone may still report an order of an earlier one as done.
@@ -51,8 +50,8 @@ struct KeyState {
     bool take_back(const std::string& id, EndReason reason);
 
  private:
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
     std::uint64_t last_order_;
+    Alive alive_;
 };
 
 }  // namespace holdfast::keys::controller

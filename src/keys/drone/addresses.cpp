@@ -11,8 +11,8 @@
 #include <string>
 #include <sys/socket.h>
 
+#include "base/fd.h"
 #include "client/server_address.h"
-#include "supervise/fd.h"
 
 namespace holdfast::keys::drone {
 namespace {
@@ -44,7 +44,7 @@ bool can_bind(const std::string& host) {
     if (!is_four && ::inet_pton(AF_INET6, host.c_str(), &six.sin6_addr) != 1) return false;
     four.sin_family = AF_INET;
     six.sin6_family = AF_INET6;
-    const supervise::Fd socket{::socket(is_four ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    const Fd socket{::socket(is_four ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     if (!socket) return false;
     const auto* address = is_four ? reinterpret_cast<const sockaddr*>(&four) : reinterpret_cast<const sockaddr*>(&six);
     return ::bind(socket.get(), address, is_four ? sizeof four : sizeof six) == 0;
@@ -92,7 +92,7 @@ namespace {
 constexpr int tries = 100;
 
 std::optional<std::uint16_t> some_free_port() {
-    const supervise::Fd socket{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    const Fd socket{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     sockaddr_in address{};
     address.sin_family = AF_INET;
     socklen_t length = sizeof address;

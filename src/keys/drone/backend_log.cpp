@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <vector>
 
@@ -25,7 +24,7 @@ BackendLog::BackendLog(std::string path, std::size_t max_bytes) : path_(std::mov
 }
 
 void BackendLog::open() {
-    file_ = supervise::Fd{::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)};
+    file_ = Fd{::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)};
     struct stat status {};
     size_ = file_ && ::fstat(file_.get(), &status) == 0 ? static_cast<std::size_t>(status.st_size) : 0;
 }
@@ -66,28 +65,25 @@ void prune_logs(const std::string& directory, std::size_t keep, const std::set<s
     }
 }
 
-LogPump::LogPump(Settings settings)
-    : settings_(std::move(settings)), bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), thread_([this] { run(); }) {}
+LogPump::LogPump(Settings settings) : settings_(std::move(settings)), thread_([this] { run(); }) {}
 
 LogPump::~LogPump() {
     stopping_ = true;
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t told = ::write(bell_.get(), &one, sizeof one);
+    wakeup_.notify();
     thread_.join();
 }
 
-void LogPump::add(const std::string& backend, supervise::Fd reading) {
+void LogPump::add(const std::string& backend, Fd reading) {
     ::fcntl(reading.get(), F_SETFL, O_NONBLOCK);
     const std::lock_guard lock{mutex_};
     added_.emplace_back(backend, std::move(reading));
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t told = ::write(bell_.get(), &one, sizeof one);
+    wakeup_.notify();
 }
 
 void LogPump::run() {
     prune();
     while (!stopping_) {
-        std::vector<pollfd> watched{{bell_.get(), POLLIN, 0}};
+        std::vector<pollfd> watched{{wakeup_.fd(), POLLIN, 0}};
         for (const Stream& stream : streams_)
             watched.push_back({stream.reading.get(), POLLIN, 0});
         ::poll(watched.data(), watched.size(), -1);
@@ -104,11 +100,10 @@ void LogPump::run() {
 }
 
 void LogPump::take_new() {
-    std::vector<std::pair<std::string, supervise::Fd>> added;
+    std::vector<std::pair<std::string, Fd>> added;
     {
         const std::lock_guard lock{mutex_};
-        std::uint64_t count = 0;
-        [[maybe_unused]] const ssize_t heard = ::read(bell_.get(), &count, sizeof count);
+        wakeup_.drain();
         added.swap(added_);
     }
     for (auto& [backend, reading] : added)

@@ -9,7 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "supervise/fd.h"
+#include "base/fd.h"
+#include "base/wakeup.h"
 
 namespace holdfast::keys::drone {
 
@@ -28,7 +29,7 @@ class BackendLog {
     std::string path_;
     std::size_t max_bytes_;
     std::size_t size_ = 0;
-    supervise::Fd file_;
+    Fd file_;
 };
 
 /// Deletes the oldest logs until those of `keep` backends are left. Backends in `in_use` are not counted and keep their
@@ -52,12 +53,12 @@ class LogPump {
     LogPump& operator=(const LogPump&) = delete;
 
     /// Callable from any thread.
-    void add(const std::string& backend, supervise::Fd reading);
+    void add(const std::string& backend, Fd reading);
 
  private:
     struct Stream {
         std::string backend;
-        supervise::Fd reading;
+        Fd reading;
         BackendLog log;
     };
 
@@ -68,9 +69,9 @@ class LogPump {
     void prune() const;
 
     const Settings settings_;
-    supervise::Fd bell_;
+    Wakeup wakeup_;
     std::mutex mutex_;
-    std::vector<std::pair<std::string, supervise::Fd>> added_;
+    std::vector<std::pair<std::string, Fd>> added_;
     std::vector<Stream> streams_;  ///< used by the thread only
     std::atomic<bool> stopping_ = false;
     std::thread thread_;

@@ -94,8 +94,8 @@ BackendProcesses::Prepared BackendProcesses::prepare(const Preparation& preparat
         return failed({"cannot_run", "there is no directory " + order.directory});
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return failed({"cannot_run", std::string("no pipe: ") + std::strerror(errno)});
-    supervise::Fd reading{ends[0]};
-    const supervise::Fd writing{ends[1]};
+    Fd reading{ends[0]};
+    const Fd writing{ends[1]};
     std::unique_lock lock{guardians_mutex_};
     auto command = supervise::GuardedCommand::prepare(
         {.command = command_of(order), .mask = setting_.mask, .alone = false, .output = writing.get()});

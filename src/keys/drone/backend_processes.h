@@ -7,16 +7,15 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <sys/eventfd.h>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "base/wakeup.h"
 #include "client/workers.h"
 #include "keys/drone/backend_log.h"
 #include "keys/drone/backend_record.h"
 #include "keys/drone/drone_core.h"
-#include "supervise/fd.h"
 #include "supervise/guarded_command.h"
 
 namespace holdfast::keys::drone {
@@ -25,27 +24,23 @@ namespace holdfast::keys::drone {
 /// requests: every call, start and probe posts once.
 class Inbox {
  public:
-    Inbox() : bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
-
     /// Readable when a function is queued.
-    int fd() const { return bell_.get(); }
+    int fd() const { return wakeup_.fd(); }
 
     void post(std::function<void()> task) {
         const std::lock_guard lock{mutex_};
         tasks_.push_back(std::move(task));
-        const std::uint64_t one = 1;
-        [[maybe_unused]] const ssize_t told = ::write(bell_.get(), &one, sizeof one);
+        wakeup_.notify();
     }
 
     std::vector<std::function<void()>> take() {
         const std::lock_guard lock{mutex_};
-        std::uint64_t count = 0;
-        [[maybe_unused]] const ssize_t heard = ::read(bell_.get(), &count, sizeof count);
+        wakeup_.drain();
         return std::exchange(tasks_, {});
     }
 
  private:
-    supervise::Fd bell_;
+    Wakeup wakeup_;
     std::mutex mutex_;
     std::vector<std::function<void()>> tasks_;
 };

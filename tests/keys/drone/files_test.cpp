@@ -114,7 +114,7 @@ TEST_F(BackendLogs, get_what_comes_through_the_pipe_to_the_last_byte) {
         LogPump pump{{.directory = directory_}};
         int ends[2];
         ASSERT_EQ(::pipe(ends), 0);
-        pump.add("b-1", supervise::Fd{ends[0]});
+        pump.add("b-1", Fd{ends[0]});
         ASSERT_EQ(::write(ends[1], "hello\n", 6), 6);
         ::close(ends[1]);
     }
@@ -212,7 +212,7 @@ TEST(Ports, established_connections_are_read_from_the_kernels_table) {
 }
 
 TEST(Ports, one_with_a_connection_is_busy) {
-    const supervise::Fd listener{::socket(AF_INET, SOCK_STREAM, 0)};
+    const Fd listener{::socket(AF_INET, SOCK_STREAM, 0)};
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -223,7 +223,7 @@ TEST(Ports, one_with_a_connection_is_busy) {
     ASSERT_EQ(::getsockname(listener.get(), plain, &length), 0);
     const std::uint16_t port = ntohs(address.sin_port);
     EXPECT_TRUE(busy_ports({port}).empty());
-    const supervise::Fd client{::socket(AF_INET, SOCK_STREAM, 0)};
+    const Fd client{::socket(AF_INET, SOCK_STREAM, 0)};
     ASSERT_EQ(::connect(client.get(), plain, length), 0);
     EXPECT_EQ(busy_ports({port}), std::vector<std::uint16_t>{port});
 }

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <string>
+#include <string_view>
 #include <unistd.h>
 #include <utility>
 
-namespace holdfast::supervise {
+namespace holdfast::inline base {
 
 /// Owns a file descriptor, or none.
 class Fd {
@@ -29,4 +31,11 @@ class Fd {
     int number_ = -1;
 };
 
-}  // namespace holdfast::supervise
+/// As open(2), closed on exec. A file that it creates is accessible to its owner only. None, with errno set, on
+/// failure.
+Fd open_file(const std::string& path, int flags);
+
+/// Returns false and sets errno if not all of the text could be written.
+bool write_all(int fd, std::string_view text);
+
+}  // namespace holdfast::inline base

@@ -1,15 +1,12 @@
-#include "base/file.h"
+#include "base/fd.h"
 
 #include <cerrno>
 #include <fcntl.h>
-#include <unistd.h>
 
 namespace holdfast::inline base {
 
-File::File(const std::string& path, int flags) : fd_(::open(path.c_str(), flags | O_CLOEXEC, 0600)) {}
-
-File::~File() {
-    if (fd_ >= 0) ::close(fd_);
+Fd open_file(const std::string& path, int flags) {
+    return Fd{::open(path.c_str(), flags | O_CLOEXEC, 0600)};
 }
 
 bool write_all(int fd, std::string_view text) {
