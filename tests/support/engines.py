@@ -9,13 +9,13 @@ import json
 import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
 import time
 import urllib.request
 
+import freezing
 import real_etcd
 import real_postgres
 import real_redis
@@ -59,10 +59,10 @@ class Engine:
         self.process.wait(PATIENCE)
 
     def freeze(self):
-        self.process.send_signal(signal.SIGSTOP)
+        freezing.freeze(self.process.pid)
 
     def thaw(self):
-        self.process.send_signal(signal.SIGCONT)
+        freezing.thaw(self.process.pid)
 
     def clean_up(self):
         if self.process.poll() is None:

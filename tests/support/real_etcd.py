@@ -3,11 +3,11 @@
 import os
 import pathlib
 import shutil
-import signal
 import subprocess
 import time
 import urllib.request
 
+import freezing
 from free_ports import free_ports
 from real_redis import start
 
@@ -72,10 +72,10 @@ class Etcd:
         self.processes[member].wait()
 
     def freeze(self, member=0):
-        self.processes[member].send_signal(signal.SIGSTOP)
+        freezing.freeze(self.processes[member].pid)
 
     def thaw(self, member=0):
-        self.processes[member].send_signal(signal.SIGCONT)
+        freezing.thaw(self.processes[member].pid)
 
     def stop(self):
         for process in self.processes:

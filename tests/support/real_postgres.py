@@ -83,12 +83,12 @@ def signal_all(server, number):
 
 
 def freeze(server):
-    server.send_signal(signal.SIGSTOP)  # first, so that it starts no more of them
-    signal_all(server, signal.SIGSTOP)
+    freezing.freeze(server.pid)  # first, so that it starts no more of them
+    freezing.freeze(*processes(server))
 
 
 def thaw(server):
-    signal_all(server, signal.SIGCONT)
+    freezing.thaw(*processes(server))
 
 
 def kill(server):

@@ -4,11 +4,11 @@ folder that is given."""
 import os
 import pathlib
 import shutil
-import signal
 import socket
 import subprocess
 import time
 
+import freezing
 from free_ports import free_ports
 from real_redis import start
 
@@ -108,10 +108,10 @@ class Zookeeper:
         self.processes[server].wait()
 
     def freeze(self, server=0):
-        self.processes[server].send_signal(signal.SIGSTOP)
+        freezing.freeze(self.processes[server].pid)
 
     def thaw(self, server=0):
-        self.processes[server].send_signal(signal.SIGCONT)
+        freezing.thaw(self.processes[server].pid)
 
     def stop(self):
         for process in self.processes:

@@ -15,6 +15,7 @@ for folder in ("server", "../support"):
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", folder))
 
 import engines  # noqa: E402
+import freezing  # noqa: E402
 import harness  # noqa: E402
 from harness import BIN  # noqa: E402
 from real_redis import free_port, lives, start, start_redis  # noqa: E402, F401
@@ -66,10 +67,10 @@ class Store:
             return connection.recv(65536)
 
     def freeze(self):
-        self.process.send_signal(signal.SIGSTOP)
+        freezing.freeze(self.process.pid)
 
     def thaw(self):
-        self.process.send_signal(signal.SIGCONT)
+        freezing.thaw(self.process.pid)
 
     def kill(self):
         """With all it knows, if it keeps nothing."""

@@ -11,7 +11,7 @@ import time
 import unittest
 
 from cluster_harness import IDS, LONGEST_TTL, LONGEST_TTL_MS, ClusterTest
-from harness import BIN, PATIENCE, Connection, eventually, quoted
+from harness import BIN, PATIENCE, Connection, eventually, freeze, quoted, thaw
 
 
 class Together(ClusterTest):
@@ -152,14 +152,14 @@ class NodesThatGo(ClusterTest):
         a, b, c = self.start_cluster()
         before = a.grant("alice", "r")
         for node in (b, c):
-            node.process.send_signal(signal.SIGSTOP)
+            freeze(node.process.pid)
         try:
             status, refused = a.acquire("bob", "another")
             self.assertEqual((status, refused["error"]["code"]), (503, "unavailable"), refused)
             self.assertGreater(refused["retry_in_ms"], 0)
         finally:
             for node in (b, c):
-                node.process.send_signal(signal.SIGCONT)
+                thaw(node.process.pid)
         lease = self.granted_at_last(a, "bob", "another")
         self.assertGreater(lease["token"], before["token"])
 

@@ -19,6 +19,7 @@ import urllib.parse
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
 
 import engines  # noqa: E402
+from freezing import freeze, thaw  # noqa: E402, F401
 
 BIN = os.environ["HOLDFAST_BIN"]
 PATIENCE = 60  # seconds for anything that must happen; never what a test measures

@@ -2,13 +2,12 @@
 """Clients of a cluster of which one node hangs: it takes connections and says nothing."""
 
 import json
-import signal
 import subprocess
 import sys
 import unittest
 
 from cluster_harness import ClusterTest
-from harness import BIN, PATIENCE, quoted
+from harness import BIN, PATIENCE, freeze, quoted, thaw
 
 
 class Mcp:
@@ -68,7 +67,7 @@ class HungNode(ClusterTest):
         second = self.another_connection(c)
         second.send("POST", "/v1/leases", {"holder": "second", "resource": "r", "wait_ms": 120_000})
         self.until("the second waits", lambda: self.waiters(b) == ["first", "second"])
-        a.process.send_signal(signal.SIGSTOP)
+        freeze(a.process.pid)
         try:
             code, out, err = self.output_of(self.start("acquire", "other", "--holder", "plain", "--ttl", "6s"))
             self.assertEqual(code, 0, err)
@@ -82,18 +81,18 @@ class HungNode(ClusterTest):
             self.assertEqual(code, 0, err)
             self.assertIn("r#", out)
         finally:
-            a.process.send_signal(signal.SIGCONT)
+            thaw(a.process.pid)
 
     def test_leases_are_renewed_and_verified_through_the_others(self):
         a, b, _ = self.start_cluster()
         held = b.grant("me", "r")
-        a.process.send_signal(signal.SIGSTOP)
+        freeze(a.process.pid)
         try:
             for words in (["renew", held["id"], "--holder", "me"], ["verify", held["id"]]):
                 code, out, err = self.output_of(self.start(*words))
                 self.assertEqual(code, 0, (words, out, err))
         finally:
-            a.process.send_signal(signal.SIGCONT)
+            thaw(a.process.pid)
 
     def test_a_backend_is_found_and_started_through_the_others(self):
         a, b, _ = self.start_cluster()
@@ -102,21 +101,21 @@ class HungNode(ClusterTest):
         self.until("there is a drone", lambda: b.ask("GET", "/v1/drones")[1]["drones"])
         code, address, err = self.output_of(self.start("backend", "connect", "room", "--spawn", spawn))
         self.assertEqual(code, 0, err)
-        a.process.send_signal(signal.SIGSTOP)
+        freeze(a.process.pid)
         try:
             self.assertEqual(self.output_of(self.start("backend", "connect", "room"))[:2], (0, address))
             self.assertEqual(self.output_of(self.start("backend", "connect", "room", "--wait", "0s"))[:2], (0, address))
             code, _, err = self.output_of(self.start("backend", "connect", "other", "--spawn", spawn))
             self.assertEqual(code, 0, err)
         finally:
-            a.process.send_signal(signal.SIGCONT)
+            thaw(a.process.pid)
 
     def test_an_mcp_server_keeps_its_claims_and_makes_new_ones_through_the_others(self):
         a, b, _ = self.start_cluster()
         mcp = Mcp(self, ["--holder", "agent", "--server", self.servers()])
         self.assertEqual(mcp.claim("SYMBOL:kept", ttl_ms=15_000)["verdict"], "GRANTED")
         taken = b.grant("other", "SYMBOL:wanted")
-        a.process.send_signal(signal.SIGSTOP)
+        freeze(a.process.pid)
         try:
             granted = self.ends_of("agent", b)
             self.until("it was renewed through another node", lambda: self.ends_of("agent", b) > granted)
@@ -126,7 +125,7 @@ class HungNode(ClusterTest):
             b.ask("DELETE", f"/v1/leases/{quoted(taken['id'])}?holder=other")
             self.assertEqual(mcp.answer()["verdict"], "GRANTED")
         finally:
-            a.process.send_signal(signal.SIGCONT)
+            thaw(a.process.pid)
 
     def test_an_mcp_server_goes_on_waiting_when_its_node_hangs(self):
         a, b, _ = self.start_cluster()
@@ -134,13 +133,13 @@ class HungNode(ClusterTest):
         mcp = Mcp(self, ["--holder", "agent", "--server", self.servers()])
         mcp.ask_for("SYMBOL:wanted", wait_ms=50_000)
         self.until("it waits", lambda: self.waiters(b, "SYMBOL:wanted") == ["agent"])
-        a.process.send_signal(signal.SIGSTOP)
+        freeze(a.process.pid)
         try:
             self.until("the node is gone to the others", lambda: not self.reaches_all(b))
             b.ask("DELETE", f"/v1/leases/{quoted(taken['id'])}?holder=other")
             self.assertEqual(mcp.answer()["verdict"], "GRANTED")
         finally:
-            a.process.send_signal(signal.SIGCONT)
+            thaw(a.process.pid)
 
     def reaches_all(self, node):
         return all(member["connected"] for member in node.ask("GET", "/v1/quorum")[1]["members"])

@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from harness import PATIENCE, ServerTest, eventually, quoted, wait_for_time
+from harness import PATIENCE, ServerTest, eventually, freeze, quoted, thaw, wait_for_time
 
 TTL_MS = 3000
 
@@ -221,13 +221,13 @@ class Sleeping(ServerTest):
         server = self.start()
         lease = server.grant("alice", "r", ttl_ms=1000)
         received = time.monotonic()
-        server.process.send_signal(19)  # SIGSTOP
+        freeze(server.process.pid)
         try:
             # Sent before it wakes, so that it comes before any sweep.
             server.connection.send("POST", f"/v1/leases/{quoted(lease['id'])}/heartbeat", {"holder": "alice"})
             wait_for_time(received + 2.5)
         finally:
-            server.process.send_signal(18)  # SIGCONT
+            thaw(server.process.pid)
         status, answer = server.connection.receive()
         self.assertEqual((status, answer["error"]["code"]), (410, "lease_expired"))
         server.grant("bob", "r")

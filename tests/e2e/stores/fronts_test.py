@@ -132,9 +132,15 @@ class Together(FrontsTest):
             intents = [{"resource": f"r{i}", "predicate": "MUTATES"} for i in range(start, start + 250)]
             status, granted = a.ask("POST", "/v1/leases", {"holder": "alice", "ttl_ms": 120_000, "intents": intents})
             self.assertEqual(status, 201, granted)
-        status, renewed = b.ask("POST", "/v1/heartbeat", {"holder": "alice"})
-        self.assertEqual(status, 200, renewed)
-        self.assertEqual((renewed["renewed"], renewed["rejected"]), (1000, 0))
+
+        def all_are_renewed():
+            status, answer = b.ask("POST", "/v1/heartbeat", {"holder": "alice"})
+            self.assertEqual((status, answer["more"], len(answer["results"])), (200, False, 1000))
+            codes = {result["error"]["code"] for result in answer["results"] if result["result"] == "REJECTED"}
+            self.assertLessEqual(codes, {"store_unavailable"}, "an engine on a busy machine may be too slow")
+            return (answer["renewed"], answer["rejected"]) == (1000, 0)
+
+        eventually("all are renewed", all_are_renewed)
 
 
 class Agreeing(FrontsTest):
