@@ -35,7 +35,7 @@ def has_stopped(pid):
     """True also if it is gone."""
     try:
         return all(state_of(f"/proc/{pid}/task/{thread}/stat") in "TtZX" for thread in os.listdir(f"/proc/{pid}/task"))
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return True
 
 

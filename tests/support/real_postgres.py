@@ -9,6 +9,7 @@ import signal
 import subprocess
 import tempfile
 
+import freezing
 from real_redis import start
 
 USER = "holdfast"
