@@ -11,6 +11,8 @@
 namespace holdfast::discovery::directory {
 namespace {
 
+using authority::Refused;
+
 namespace json = boost::json;
 
 std::string text_of(const json::value& value) {
@@ -36,17 +38,17 @@ bool is_text(std::string_view text, std::size_t max_bytes) {
     return text.size() <= max_bytes && is_utf8(text) && !has_control_characters(text);
 }
 
-std::optional<AdvertFault> fault_in_alpn(const Update& update) {
-    if (update.alpn.size() > limits::alpn_names) return AdvertFault{Code::invalid_alpn, "alpn has more than 16 names"};
+std::optional<Refused> fault_in_alpn(const Update& update) {
+    if (update.alpn.size() > limits::alpn_names) return Refused{Code::invalid_alpn, "alpn has more than 16 names", {}};
     const bool right = std::all_of(update.alpn.begin(), update.alpn.end(), [](const std::string& name) {
         return !name.empty() && is_text(name, limits::alpn_name_bytes);
     });
-    if (!right) return AdvertFault{Code::invalid_alpn, "each name in alpn is 1 to 255 bytes of text"};
+    if (!right) return Refused{Code::invalid_alpn, "each name in alpn is 1 to 255 bytes of text", {}};
     return std::nullopt;
 }
 
-std::optional<AdvertFault> fault_in_metadata(const Update& update) {
-    const auto fault = [](const char* message) { return AdvertFault{Code::invalid_metadata, message}; };
+std::optional<Refused> fault_in_metadata(const Update& update) {
+    const auto fault = [](const char* message) { return Refused{Code::invalid_metadata, message, {}}; };
     if (update.metadata.size() > limits::service_metadata_pairs) return fault("metadata has more than 64 pairs");
     std::size_t bytes = 0;
     std::set<std::string_view> keys;
@@ -101,15 +103,15 @@ Advert advert_of(const lease::Lease& lease) {
     return advert;
 }
 
-std::optional<AdvertFault> fault_in(const Update& update) {
+std::optional<Refused> fault_in(const Update& update) {
     if (!is_text(update.address, limits::service_address_bytes))
-        return AdvertFault{Code::invalid_argument, "address is text of up to 261 bytes, HOST:PORT"};
+        return Refused{Code::invalid_argument, "address is text of up to 261 bytes, HOST:PORT", {}};
     if (auto fault = fault_in_alpn(update)) return fault;
     if (auto fault = fault_in_metadata(update)) return fault;
     const Advert written{update.address, update.alpn, update.metadata, {}, 0, 0, {}, 0, 0};
     // The limit on a lease's metadata, minus room for the relay's own fields.
     if (to_json(written).size() + 512 > lease::limits::metadata_bytes)
-        return AdvertFault{Code::invalid_metadata, "alpn and metadata together are too long"};
+        return Refused{Code::invalid_metadata, "alpn and metadata together are too long", {}};
     return std::nullopt;
 }
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/code.h"
+#include "authority/answers.h"
 #include "discovery/protocol.h"
 #include "lease/lease.h"
 
@@ -30,11 +30,7 @@ std::string to_json(const Advert& advert);
 /// Fields that cannot be read from the metadata are empty.
 Advert advert_of(const lease::Lease& lease);
 
-/// Why an update cannot be advertised, with a message for people. fault_in() returns nullopt if it can.
-struct AdvertFault {
-    Code code;
-    std::string message;
-};
-std::optional<AdvertFault> fault_in(const Update& update);
+/// Why an update cannot be advertised; nullopt if it can.
+std::optional<authority::Refused> fault_in(const Update& update);
 
 }  // namespace holdfast::discovery::directory

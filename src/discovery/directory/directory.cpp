@@ -278,18 +278,13 @@ std::int64_t Directory::relay_time_ms() const {
 }
 
 void Directory::update(const SignedUpdate& update, const authority::Caller& caller, Callback<UpdateResponse> reply) {
-    Callback<UpdateResponse> answer([number = update.number, reply = std::move(reply)](UpdateResponse told) mutable {
-        told.number = number;
-        reply(std::move(told));
-    });
     auto decoded = decode_update(update.request);
     if (!decoded) {
         ++impl_->updates;
         ++impl_->refused;
-        return answer(impl_->refusal(Code::invalid_argument, decoded.error().message));
+        return reply(impl_->refusal({Code::invalid_argument, decoded.error().message, {}}));
     }
-    impl_->update(std::move(*decoded), {update.request, update.public_key, update.signature}, caller,
-                  std::move(answer));
+    impl_->update(std::move(*decoded), {update.request, update.public_key, update.signature}, caller, std::move(reply));
 }
 
 void Directory::update(const Update& update, const SignedText& signed_by, const authority::Caller& caller,

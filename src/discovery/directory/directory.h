@@ -83,7 +83,7 @@ class Directory {
     std::int64_t relay_time_ms() const;
 
     /// If `caller.connection` is not zero, the lease ends with that connection (R8). The reply is called once, now or
-    /// later.
+    /// later. The caller matches it to the message: the response's `number` is not set.
     void update(const SignedUpdate& update, const authority::Caller& caller, Callback<UpdateResponse> reply);
     /// For JSON over HTTP: the signature is over these bytes, which encode the same as `update`.
     struct SignedText {

@@ -40,8 +40,10 @@ struct Directory::Impl : std::enable_shared_from_this<Impl> {
         std::string_view text, public_key, signature;
     };
     void update(Update update, const Signed& by, const authority::Caller& caller, Callback<UpdateResponse> reply);
-    std::optional<Code> refuse_form(Update& update, std::string& why);
-    std::optional<Code> refuse_signed(const Update& update, const Signed& by, std::string& identity);
+    /// The checks that need no public key; with the name normalised.
+    authority::Answer<Update> well_formed(Update update);
+    /// Checks the signature and the nonce (D1); the identity that signed.
+    authority::Answer<std::string> signer_of(const Update& update, const Signed& by);
     std::optional<Code> over_limit(const Call& call) const;
     void start(const std::shared_ptr<Call>& call);
     void decide(authority::RecordTransaction& desk, const Call& call) const;
@@ -50,7 +52,7 @@ struct Directory::Impl : std::enable_shared_from_this<Impl> {
     EnterTerms enter_terms(const Call& call) const;
     RenewTerms renew_terms(const Call& call) const;
     UpdateResponse response(const authority::SingleRecordAnswer& answer, std::string name) const;
-    UpdateResponse refusal(Code code, std::string message = {}) const;
+    UpdateResponse refusal(const authority::Refused& why) const;
 
     // Reads.
     ServiceEntry entry(std::string_view name, const Service& service) const;

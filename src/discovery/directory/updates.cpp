@@ -15,10 +15,10 @@ Code code_of(const authority::SingleRecordAnswer& answer) {
 
 }  // namespace
 
-UpdateResponse Directory::Impl::refusal(Code code, std::string message) const {
+UpdateResponse Directory::Impl::refusal(const authority::Refused& why) const {
     UpdateResponse response;
-    response.code = name_of(code);
-    response.message = message.empty() ? std::string(advice_of(code)) : std::move(message);
+    response.code = name_of(why.code);
+    response.message = why.detail.empty() ? std::string(advice_of(why.code)) : why.detail;
     response.time_ms = time_ms();
     response.relay = life;
     return response;
@@ -27,7 +27,7 @@ UpdateResponse Directory::Impl::refusal(Code code, std::string message) const {
 UpdateResponse Directory::Impl::response(const authority::SingleRecordAnswer& answer, std::string name) const {
     UpdateResponse response;
     if (answer.refused) {
-        response = refusal(code_of(answer), answer.detail);
+        response = refusal({code_of(answer), answer.detail, {}});
         response.retry_in = answer.retry_in.value_or(Duration::zero());
     } else {
         response.code = ok;
@@ -43,11 +43,11 @@ UpdateResponse Directory::Impl::response(const authority::SingleRecordAnswer& an
     return response;
 }
 
-/// The checks that need no public key. Normalises the name.
-std::optional<Code> Directory::Impl::refuse_form(Update& update, std::string& why) {
-    if (update.relay != life) return Code::other_relay;
+authority::Answer<Update> Directory::Impl::well_formed(Update update) {
+    if (update.relay != life) return authority::refused(Code::other_relay);
     const std::int64_t window = to_ms(limits::clock_window);
-    if (update.time_ms > time_ms() + window || update.time_ms < time_ms() - window) return Code::clock_apart;
+    if (update.time_ms > time_ms() + window || update.time_ms < time_ms() - window)
+        return authority::refused(Code::clock_apart);
     const bool enters = update.action == Action::enter;
     if (enters && update.name.empty()) {
         update.name = given_service_name(random.next());
@@ -55,44 +55,40 @@ std::optional<Code> Directory::Impl::refuse_form(Update& update, std::string& wh
         auto name = normalised_service_name(update.name);
         if (name && enters && !update.returning && is_given_service_name(*name))
             name = Error{{}, "a service's name does not begin with '~', unless it returns"};
-        if (!name) {
-            why = name.error().message;
-            return Code::invalid_name;
-        }
+        if (!name) return authority::Refused{Code::invalid_name, name.error().message, {}};
         update.name = std::move(*name);
     }
-    if (!enters) return std::nullopt;
-    auto fault = fault_in(update);
-    if (!fault) return std::nullopt;
-    why = std::move(fault->message);
-    return fault->code;
+    if (!enters) return update;
+    if (auto fault = fault_in(update)) return *fault;
+    return update;
 }
 
-/// Checks the signature and the nonce (D1), and sets the identity.
-std::optional<Code> Directory::Impl::refuse_signed(const Update& update, const Signed& by, std::string& identity) {
+authority::Answer<std::string> Directory::Impl::signer_of(const Update& update, const Signed& by) {
     const identity::Verifier* verifier = verifiers.find(by.public_key);
-    if (verifier == nullptr) return Code::invalid_identity;
-    if (!verifier->verify(identity::update_purpose, by.text, by.signature)) return Code::bad_signature;
-    identity = verifier->id();
-    const auto seen = nonces.see(identity, update.nonce);
-    if (seen == ReplayGuard::Seen::before) return Code::replayed;
-    if (seen == ReplayGuard::Seen::full) return Code::unavailable;
-    return std::nullopt;
+    if (verifier == nullptr) return authority::refused(Code::invalid_identity);
+    if (!verifier->verify(identity::update_purpose, by.text, by.signature))
+        return authority::refused(Code::bad_signature);
+    const auto seen = nonces.see(verifier->id(), update.nonce);
+    if (seen == ReplayGuard::Seen::before) return authority::refused(Code::replayed);
+    if (seen == ReplayGuard::Seen::full) return authority::refused(Code::unavailable);
+    return verifier->id();
 }
 
-void Directory::Impl::update(Update update, const Signed& by, const authority::Caller& caller,
+void Directory::Impl::update(Update given, const Signed& by, const authority::Caller& caller,
                              Callback<UpdateResponse> reply) {
     ++updates;
-    std::string why;
-    auto call = std::make_shared<Call>();
-    auto code = refuse_form(update, why);
-    if (!code) code = refuse_signed(update, by, call->identity);
-    if (code) {
+    const auto refuse = [&](const authority::Refused& why) {
         ++refused;
-        return reply(refusal(*code, std::move(why)));
-    }
+        reply(refusal(why));
+    };
+    auto update = well_formed(std::move(given));
+    if (const auto* why = std::get_if<authority::Refused>(&update)) return refuse(*why);
+    auto signer = signer_of(std::get<Update>(update), by);
+    if (const auto* why = std::get_if<authority::Refused>(&signer)) return refuse(*why);
+    auto call = std::make_shared<Call>();
+    call->identity = std::move(std::get<std::string>(signer));
     call->directory = weak_from_this();
-    call->update = std::move(update);
+    call->update = std::move(std::get<Update>(update));
     call->caller = caller;
     call->from = lease::parse_caller_address(caller.address);
     call->reply = std::move(reply);
@@ -159,7 +155,7 @@ void Directory::Impl::start(const std::shared_ptr<Call>& call) {
             ++refused;
             if (book.is_open(call->caller.connection))
                 stand_bys.refused({call->caller.connection, call->update.name, call->identity, call->from, *code});
-            return call->reply(refusal(*code));
+            return call->reply(refusal(authority::refused(*code)));
         }
         call->terms = enter_terms(*call);
         ++entering_all;

@@ -77,10 +77,11 @@ void RelayProtocol::on(RelaySession& session, const SignedUpdate& update) {
     sessions_.list(session, Role::publisher);
     ++session.under_way;
     const authority::Caller caller{.address = session.peer(), .connection = session.id()};
-    directory_.update(update, caller, [self = weak_from_this(), id = session.id()](UpdateResponse response) {
-        const auto protocol = self.lock();
-        if (protocol) protocol->answer(id, std::move(response));
-    });
+    const auto answer = [self = weak_from_this(), id = session.id(), number = update.number](UpdateResponse response) {
+        response.number = number;
+        if (const auto protocol = self.lock()) protocol->answer(id, std::move(response));
+    };
+    directory_.update(update, caller, answer);
 }
 
 void RelayProtocol::answer(std::uint64_t id, UpdateResponse response) {

@@ -248,15 +248,6 @@ TEST(Registration, of_what_cannot_be_a_name_or_an_advert_says_which) {
     EXPECT_EQ(desk.directory->counts().updates, 4u);
 }
 
-TEST(Registration, counts_its_answers_by_the_number_of_the_message) {
-    DirectoryDesk desk;
-    auto message = desk.signed_by("anna", desk.named("web"));
-    message.number = 41;
-    EXPECT_EQ(desk.send(message).number, 41u);
-    message.number = 42;
-    EXPECT_EQ(desk.send(message).number, 42u) << "also of a refusal";
-}
-
 TEST(Registration, is_refused_while_the_server_recovers_or_stops) {
     DirectoryDesk desk;
     const auto told = desk.enter("anna", "web");

@@ -38,6 +38,24 @@ TEST(RelayPublishers, are_answered_by_number_also_when_they_ask_for_many_things_
     EXPECT_EQ(relay.connected_services(), 300u);
 }
 
+TEST(RelayPublishers, are_refused_by_number_too) {
+    TestRelay relay;
+    TestPublisher publisher(relay);
+    SignedUpdate forged = publisher.signed_update({.action = Action::enter, .name = "web"});
+    forged.number = 41;
+    forged.signature.front() ^= 1;
+    publisher.frames().send(forged);
+    auto response = publisher.frames().expect<UpdateResponse>();
+    EXPECT_EQ(response.code, "bad_signature");
+    EXPECT_EQ(response.number, 41u);
+    forged.number = 42;
+    forged.request = "\xff\xff";
+    publisher.frames().send(forged);
+    response = publisher.frames().expect<UpdateResponse>();
+    EXPECT_EQ(response.code, "invalid_argument");
+    EXPECT_EQ(response.number, 42u);
+}
+
 TEST(RelayPublishers, whose_updates_wait_are_not_overtaken_by_those_that_come_later) {
     constexpr std::size_t in_one_turn = 32;
     constexpr int of_one = 8;
