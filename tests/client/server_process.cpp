@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/freezing.h"
+
 namespace holdfast::client {
 
 namespace {
@@ -92,10 +94,10 @@ void ServerProcess::kill() {
     end(SIGKILL);
 }
 void ServerProcess::freeze() {
-    ::kill(pid_, SIGSTOP);
+    holdfast::freeze(pid_);
 }
 void ServerProcess::thaw() {
-    ::kill(pid_, SIGCONT);
+    holdfast::thaw(pid_);
 }
 
 }  // namespace holdfast::client

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/freezing.h"
 #include "support/scratch.h"
 
 namespace holdfast {
@@ -216,11 +217,11 @@ void EtcdProcess::restart_all_on(const std::string& from, const std::string& to)
 }
 
 void EtcdProcess::freeze(std::size_t member) {
-    ::kill(members_[member].pid, SIGSTOP);
+    holdfast::freeze(members_[member].pid);
 }
 
 void EtcdProcess::thaw(std::size_t member) {
-    ::kill(members_[member].pid, SIGCONT);
+    holdfast::thaw(members_[member].pid);
 }
 
 std::size_t EtcdProcess::leader() const {

@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/freezing.h"
 #include "support/scratch.h"
 
 namespace holdfast {
@@ -218,14 +219,14 @@ void PostgresProcess::stop() {
 
 /// The first is the one that starts the others.
 void PostgresProcess::freeze() {
-    ::kill(pid_, SIGSTOP);
+    holdfast::freeze(pid_);
     for (const pid_t pid : processes())
-        ::kill(pid, SIGSTOP);
+        holdfast::freeze(pid);
 }
 
 void PostgresProcess::thaw() {
     for (const pid_t pid : processes())
-        ::kill(pid, SIGCONT);
+        holdfast::thaw(pid);
 }
 
 void PostgresProcess::set_clock_ahead(double seconds) {

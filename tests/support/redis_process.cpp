@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/freezing.h"
 #include "support/scratch.h"
 
 namespace holdfast {
@@ -127,11 +128,11 @@ void RedisProcess::kill() {
 }
 
 void RedisProcess::freeze() {
-    ::kill(pid_, SIGSTOP);
+    holdfast::freeze(pid_);
 }
 
 void RedisProcess::thaw() {
-    ::kill(pid_, SIGCONT);
+    holdfast::thaw(pid_);
 }
 
 }  // namespace holdfast
