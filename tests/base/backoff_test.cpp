@@ -21,6 +21,15 @@ TEST(Backoff, begins_again_after_a_success) {
     EXPECT_EQ(backoff.next(), 10ms);
 }
 
+TEST(Backoff, counts_the_failures_since_the_last_success) {
+    Backoff backoff{{.first = 10ms, .max = 20ms}};
+    for (int i = 0; i < 3; ++i)
+        backoff.next();
+    EXPECT_EQ(backoff.failures(), 3U);
+    backoff.reset();
+    EXPECT_EQ(backoff.failures(), 0U);
+}
+
 TEST(Backoff, does_not_overflow) {
     Backoff backoff{{.first = 1ns, .max = Duration::max()}};
     Duration last{};
