@@ -14,6 +14,7 @@
 #include "server/store_memory_file.h"
 #include "statefile/state_dir.h"
 #include "store/cas/engine.h"
+#include "store/cas/request_number.h"
 #include "store/etcd/etcd_engine.h"
 #include "store/postgres/postgres_engine.h"
 #include "store/redis/redis_engine.h"
@@ -280,7 +281,7 @@ class EngineHome final : public Home {
     store::DrivenStore& open(authority::Authority& authority) override {
         authority_ = &authority;
         authority.advance(store_clock_now());
-        authority.number_requests_from(front_.number() << 40 | 1U);
+        authority.number_requests_from(store::cas::first_request_of(front_.number()));
         authority.take_policy(front_.durable().policy());
         for (const store::SavedAgent& agent : front_.durable().agents())
             authority.take_agent(agent);

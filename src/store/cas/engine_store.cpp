@@ -7,6 +7,7 @@
 #include "lease/manifest.h"
 #include "store/cas/cas_loop.h"
 #include "store/cas/notice.h"
+#include "store/cas/request_number.h"
 #include "store/cas/waiter_poller.h"
 
 namespace holdfast::store::cas {
@@ -208,7 +209,7 @@ struct EngineStore::Impl {
                   .seed = parts.seed + 1,
                   .at_changes = true}) {
         if (parts.clock_offset) loop.resume_clock(*parts.clock_offset);
-        HOLDFAST_ASSERT(parts.front > 0 && parts.front < std::uint64_t{1} << 24);
+        HOLDFAST_ASSERT(parts.front > 0 && parts.front <= max_request_origin);
     }
 
     void tell(std::string_view resource, ChangeKind became, const lease::Lease& lease) {

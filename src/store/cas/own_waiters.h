@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "store/cas/request_number.h"
 #include "store/store.h"
 
 namespace holdfast::store::cas {
@@ -14,7 +15,7 @@ class OwnWaiters {
  public:
     OwnWaiters(std::uint64_t front, HashKey hash_key) : front_(front), by_resource_(make_text_map<List>(hash_key)) {}
 
-    bool is_ours(const lease::Waiter& waiter) const { return waiter.id >> 40 == front_; }
+    bool is_ours(const lease::Waiter& waiter) const { return request_origin(waiter.id) == front_; }
 
     /// Replaces the short stored deadlines of this server's waiters by their real ones. True if one of them should be
     /// extended soon.

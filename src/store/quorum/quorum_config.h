@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/time.h"
 #include "store/cas/relative_record.h"
+#include "store/cas/request_number.h"
 #include "store/quorum/ballot.h"
 
 namespace holdfast::store::quorum {
@@ -49,11 +50,10 @@ class NodeSet {
     std::uint64_t bits_ = 0;
 };
 
-/// The first request number of one incarnation of a node. The numbers of all nodes and all incarnations differ, since
-/// they meet in the queues of records. 2^40 requests in one incarnation are years at full speed, and every waiter is
-/// gone long before 2^16 restarts.
+/// The first request number of one incarnation of a node: its origin is the node and the low 16 bits of its boot
+/// number.
 constexpr std::uint64_t first_request(NodeIndex node, BootNumber boot) {
-    return std::uint64_t{node} << 56 | std::uint64_t{boot & 0xffffU} << 40 | 1U;
+    return cas::first_request_of(std::uint64_t{node} << 16 | (boot & 0xffffU));
 }
 
 /// The node and incarnation that made a request.
@@ -64,7 +64,8 @@ struct RequestOrigin {
     bool is_of(BootNumber life) const { return boot == 0 || boot == (life & 0xffffU); }
 };
 constexpr RequestOrigin origin_of(std::uint64_t request) {
-    return {static_cast<NodeIndex>(request >> 56), static_cast<std::uint16_t>(request >> 40)};
+    const std::uint64_t origin = cas::request_origin(request);
+    return {static_cast<NodeIndex>(origin >> 16), static_cast<std::uint16_t>(origin)};
 }
 
 }  // namespace holdfast::store::quorum

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "store/cas/request_number.h"
+
 namespace holdfast::server {
 
 void FrontWorld::run_until(const std::function<bool()>& done) {
@@ -48,7 +50,7 @@ FrontUnderTest::FrontUnderTest(FrontWorld& world, const Shape& shape) : engine_(
                                                    .recovering_until = front_->recovering_until(),
                                                    .recovering_why = front_->recovering_why(),
                                                    .agents = front_->durable().agents(),
-                                                   .first_request = front_->number() << 40 | 1U,
+                                                   .first_request = store::cas::first_request_of(front_->number()),
                                                    .teller = authority::Events::Teller::store,
                                                    .store_gives_tokens = true});
     store::cas::EngineStore& store = front_->open(*authority_, authority_->listener());

@@ -1,5 +1,6 @@
 #include "store/contract/contract.h"
 
+#include "store/cas/request_number.h"
 #include "store/cas/sim_fronts.h"
 
 namespace holdfast::store::cas {
@@ -11,7 +12,7 @@ class SimUnderTest final : public contract::StoreUnderTest {
 
     Store& store(std::size_t front) override { return fronts_.store(front); }
     contract::Told& told(std::size_t front) override { return fronts_.told(front); }
-    std::uint64_t first_request(std::size_t front) const override { return fronts_.number(front) << 40 | 1; }
+    std::uint64_t first_request(std::size_t front) const override { return first_request_of(fronts_.number(front)); }
     bool run_until(const std::function<bool()>& condition, Duration limit) override {
         return fronts_.run_until(condition, limit);
     }

@@ -5,6 +5,7 @@
 #include "authority/store_call.h"
 #include "lease/rules.h"
 #include "store/cas/asking.h"
+#include "store/cas/request_number.h"
 #include "store/cas/stored_record.h"
 
 namespace holdfast::store::cas {
@@ -261,7 +262,7 @@ TEST(EngineStore, lets_at_most_one_of_two_have_what_overlaps) {
 
 TEST(EngineStore, wakes_who_waits_elsewhere_at_once) {  // G6
     SimFronts fronts;
-    const std::uint64_t request = (fronts.number(1) << 40) + 1;
+    const std::uint64_t request = first_request_of(fronts.number(1));
     const struct {
         std::string held, waited_for;
     } cases[] = {
@@ -286,7 +287,7 @@ TEST(EngineStore, wakes_who_waits_elsewhere_at_once) {  // G6
 TEST(EngineStore, does_not_keep_the_places_of_waiters_whose_front_died) {  // G6
     SimFronts fronts;
     const lease::Token token = acquired(fronts, 1, "r", {"alice", 300s});
-    ASSERT_TRUE(answered(fronts, ask_wait(fronts, 0, "r", (fronts.number(0) << 40) + 1, "bob")).value_or(false));
+    ASSERT_TRUE(answered(fronts, ask_wait(fronts, 0, "r", first_request_of(fronts.number(0)), "bob")).value_or(false));
     fronts.pass(30s);
     EXPECT_EQ(value_of(fronts, "r").relative.record.waiters.size(), 1U) << "while it lives, they wait";
     fronts.kill(0);
@@ -297,7 +298,7 @@ TEST(EngineStore, does_not_keep_the_places_of_waiters_whose_front_died) {  // G6
 
 TEST(EngineStore, forgets_a_waiter_that_could_not_be_taken_out) {
     SimFronts fronts;
-    const std::uint64_t request = (fronts.number(0) << 40) + 1;
+    const std::uint64_t request = first_request_of(fronts.number(0));
     acquired(fronts, 1, "r", {"alice", 300s});
     ASSERT_TRUE(answered(fronts, ask_wait(fronts, 0, "r", request, "bob")).value_or(false));
     fronts.server.set_reachable(false);

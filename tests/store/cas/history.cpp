@@ -6,6 +6,7 @@
 
 #include "lease/resource.h"
 #include "store/cas/asking.h"
+#include "store/cas/request_number.h"
 #include "store/cas/stored_record.h"
 
 namespace holdfast::store::cas {
@@ -206,7 +207,7 @@ class History {
     }
 
     void ask_for_turn(std::size_t front) {
-        const std::uint64_t request = (fronts_.number(front) << 40) + ++requests_made_;
+        const std::uint64_t request = first_request_of(fronts_.number(front)) + requests_made_++;
         Waits waits{resource(), front, fronts_.number(front), request, {}};
         waits.enqueued = ask_wait(fronts_, front, waits.resource, request, "w" + std::to_string(request));
         waiting_.push_back(std::move(waits));

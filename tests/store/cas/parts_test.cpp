@@ -4,6 +4,7 @@
 #include "store/cas/engine_store.h"
 #include "store/cas/known_records.h"
 #include "store/cas/notice.h"
+#include "store/cas/request_number.h"
 
 namespace holdfast::store::cas {
 namespace {
@@ -13,6 +14,15 @@ constexpr EngineTime morning{50s};
 
 EngineClockBounds::Sample sample(Duration since_noon, Duration round_trip, Duration since_morning) {
     return {noon + since_noon, noon + since_noon + round_trip, morning + since_morning};
+}
+
+TEST(RequestNumber, names_the_server_that_counted_it) {
+    const std::uint64_t first = first_request_of(max_request_origin);
+    EXPECT_EQ(request_origin(first), max_request_origin);
+    EXPECT_EQ(request_origin(first + (std::uint64_t{1} << 39)), max_request_origin);
+    EXPECT_NE(first_request_of(7), 0U) << "zero is no request";
+    EXPECT_EQ(request_origin(first_request_of(7)), 7U);
+    EXPECT_NE(first_request_of(7), first_request_of(8));
 }
 
 TEST(EngineClockBounds, lie_between_when_a_question_was_sent_and_when_its_answer_came) {

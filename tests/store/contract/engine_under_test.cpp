@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "store/cas/engine_store.h"
+#include "store/cas/request_number.h"
 
 namespace holdfast::store::contract {
 namespace {
@@ -97,7 +98,7 @@ class RealEngine final : public StoreUnderTest {
         return fronts_.at(front)->store();
     }
     Told& told(std::size_t front) override { return told_.at(front); }
-    std::uint64_t first_request(std::size_t front) const override { return numbers_.at(front) << 40 | 1; }
+    std::uint64_t first_request(std::size_t front) const override { return cas::first_request_of(numbers_.at(front)); }
 
     bool run_until(const std::function<bool()>& condition, Duration limit) override {
         const Duration end = elapsed() + limit;
