@@ -5,39 +5,24 @@
 
 #include "base/assert.h"
 #include "codec/record/record_codec.h"
-#include "lease/manifest.h"
-#include "lease/resource.h"
 #include "store/cas/changes.h"
 #include "store/cas/notice.h"
 
 namespace holdfast::store::cas {
 namespace {
 
-constexpr std::size_t max_updates = 200'000;  ///< unanswered
-constexpr std::size_t max_checked = 16;       ///< when the engine can be reached again
+constexpr std::size_t max_checked = 16;  ///< when the engine can be reached again
 const std::string stopping = "this front is stopping";
-
-std::vector<std::string_view> holders_in(const lease::Record& record) {
-    std::vector<std::string_view> holders;
-    for (const lease::Lease& lease : record.leases)
-        holders.push_back(lease.holder);
-    for (const lease::Reservation& reserved : record.reserved)
-        holders.push_back(reserved.lease.holder);
-    std::sort(holders.begin(), holders.end());
-    holders.erase(std::unique(holders.begin(), holders.end()), holders.end());
-    return holders;
-}
 
 }  // namespace
 
 CasLoop::CasLoop(Parts parts)
     : parts_(std::move(parts)),
       rates_(parts_.engine.rho()),
-      random_(parts_.seed),
       known_(parts_.max_records, parts_.hash_key),
       waiters_(parts_.front, parts_.hash_key),
       lost_(parts_.hash_key),
-      works_(make_text_map<std::unique_ptr<RecordWork>>(parts_.hash_key)) {}
+      queue_(parts_.hash_key, parts_.seed) {}
 
 CasLoop::~CasLoop() = default;
 
@@ -46,20 +31,21 @@ Error CasLoop::unavailable(const std::string& why) const {
 }
 
 void CasLoop::update(std::string_view resource, Update& update) {
-    const bool too_many = updates_ >= max_updates;
-    if (stopped_ || too_many || !unreachable_.empty()) {
-        const std::string why = stopped_ ? stopping : too_many ? "too many updates are under way" : unreachable_;
-        return fail(resource, update, unavailable(why));
+    if (stopped_ || queue_.is_full() || !unreachable_.empty()) {
+        const std::string why = stopped_           ? stopping
+                                : queue_.is_full() ? "too many updates are under way"
+                                                   : unreachable_;
+        waiters_.failed(resource, update, now_);
+        return queue_.refuse(update, unavailable(why));
     }
-    ++updates_;
-    RecordWork& work = open(resource);
-    work.waiting.push_back({&update, now_ + parts_.give_up_after});
+    RecordWork& work = queue_.open(resource);
+    queue_.add(work, {&update, now_ + parts_.give_up_after});
     if (work.phase == WorkPhase::idle) begin(work);
 }
 
 void CasLoop::tidy(std::string_view resource) {
     if (stopped_ || !unreachable_.empty()) return;
-    RecordWork& work = open(resource);
+    RecordWork& work = queue_.open(resource);
     work.tidy_next = true;
     if (work.phase == WorkPhase::idle) begin(work);
 }
@@ -100,24 +86,14 @@ bool CasLoop::has_vanished(const AnsweredLeases& answered, const StoredRecord& s
     return parts_.vanished && answered.any_vanished(shown, now);
 }
 
-RecordWork& CasLoop::open(std::string_view resource) {
-    const auto found = works_.find(resource);
-    if (found != works_.end()) return *found->second;
-    auto work = std::make_unique<RecordWork>();
-    work->resource = resource;
-    work->serial = ++last_call_;
-    work->may_overlap = lease::file_path(resource).has_value();
-    return *works_.emplace(std::string(resource), std::move(work)).first->second;
-}
-
 void CasLoop::begin(RecordWork& work) {
-    leave(work);
-    work.batch = std::move(work.waiting);
-    work.waiting.clear();
+    queue_.leave(work);
+    queue_.take_waiting(work);
+    work.phase = WorkPhase::idle;
     work.tidy = std::exchange(work.tidy_next, false);
-    if (work.batch.empty() && !work.tidy) return close(work);
+    if (work.batch.empty() && !work.tidy) return queue_.close(work);
     work.deadline = work.batch.empty() ? now_ + parts_.give_up_after : work.batch.back().give_up_at;
-    work.failures = 0;
+    work.backoff.reset();
     work.trouble.clear();
     work.first_try = true;
     if (const auto* lost = lost_.find(work.resource)) work.lost = *lost;
@@ -167,10 +143,9 @@ bool CasLoop::may_give_tokens(RecordWork& work, bool has_tokens) {
     }
     const std::string why = parts_.why_no_token ? parts_.why_no_token() : std::string{};
     const Error error = unavailable("no token can be issued at the moment" + (why.empty() ? why : ": " + why));
-    std::erase_if(work.batch, [&](const Pending& pending) {
+    queue_.finish_if(work, error, [&](const Pending& pending) {
         if (std::find(granting.begin(), granting.end(), pending.update) == granting.end()) return false;
-        fail(work.resource, *pending.update, error);
-        --updates_;
+        waiters_.failed(work.resource, *pending.update, now_);
         return true;
     });
     return false;
@@ -254,7 +229,8 @@ void CasLoop::on_refused(RecordWork& work, Swapped swapped, const Moment& moment
     work.shown = true;
     work.asked_at = moment.here;
     constexpr unsigned at_once = 3;
-    if (++work.failures < at_once) return decide_on(work, moment, nullptr);
+    work.backoff.next();
+    if (work.backoff.failures() < at_once) return decide_on(work, moment, nullptr);
     pause(work);
 }
 
@@ -288,19 +264,11 @@ bool CasLoop::take_in(RecordWork& work, const StoredValue& kept, EngineTime now)
     return true;
 }
 
-void CasLoop::fail(std::string_view resource, Update& update, Error error) {
-    waiters_.failed(resource, update, now_);
-    finished_.push_back({&update, std::move(error)});
-}
-
 void CasLoop::finish(RecordWork& work, const Result<void>& outcome) {
-    for (const Pending& pending : work.batch)
-        if (outcome)
-            finished_.push_back({pending.update, {}});
-        else
-            fail(work.resource, *pending.update, outcome.error());
-    updates_ -= work.batch.size();
-    work.batch.clear();
+    if (!outcome)
+        for (const Pending& pending : work.batch)
+            waiters_.failed(work.resource, *pending.update, now_);
+    queue_.finish(work, outcome);
     lost_.add(work.resource, work.lost, {now_ + 100ms, now_ + parts_.engine.swap_lingers() + 1s});
     work.lost.clear();
     work.enqueued.clear();
@@ -318,49 +286,17 @@ void CasLoop::give_up(RecordWork& work, const Error& error) {
 }
 
 void CasLoop::give_up_all(const Error& error) {
-    std::vector<std::string> resources;
-    for (const auto& [resource, work] : works_)
-        resources.push_back(resource);
-    std::sort(resources.begin(), resources.end());
-    for (const std::string& resource : resources) {
-        const auto found = works_.find(resource);
-        if (found == works_.end()) continue;
-        RecordWork& work = *found->second;
-        work.batch.insert(work.batch.end(), work.waiting.begin(), work.waiting.end());
-        work.waiting.clear();
-        work.tidy_next = false;
-        give_up(work, error);
+    for (RecordWork* work : queue_.all()) {
+        queue_.take_waiting(*work);
+        work->tidy_next = false;
+        give_up(*work, error);
     }
 }
 
 void CasLoop::pause(RecordWork& work) {
-    constexpr Duration shortest = 1ms;
-    constexpr Duration longest = 50ms;
-    const bool recovering = work.phase == WorkPhase::recovering;
-    leave(work);
-    work.phase = recovering ? WorkPhase::recovering : WorkPhase::pausing;
+    if (work.phase != WorkPhase::recovering) work.phase = WorkPhase::pausing;
     work.first_try = false;
-    const Duration most = std::min<Duration>(longest, shortest * (1LL << std::min(work.failures++, 6U)));
-    const auto jitter = Duration{static_cast<Duration::rep>(random_.below(static_cast<std::uint64_t>(most.count())))};
-    set_timer(work, std::min(work.deadline, now_ + jitter));
-}
-
-void CasLoop::set_timer(RecordWork& work, Instant at) {
-    if (work.timer != Instant::max()) timers_.erase({work.timer, &work});
-    work.timer = at;
-    timers_.insert({at, &work});
-}
-
-/// Detaches the work: answers still on their way no longer reach it.
-void CasLoop::leave(RecordWork& work) {
-    by_call_.erase(work.call);
-    if (work.timer != Instant::max()) timers_.erase({work.timer, &work});
-    work.timer = Instant::max();
-    work.phase = WorkPhase::idle;
-}
-
-void CasLoop::close(RecordWork& work) {
-    works_.erase(works_.find(work.resource));
+    queue_.pause(work, now_, work.deadline);
 }
 
 bool CasLoop::take_time(Instant sent, EngineTime engine) {
@@ -377,16 +313,15 @@ Instant CasLoop::read_clock() {
 }
 
 bool CasLoop::advance(std::size_t steps) {
-    while (!timers_.empty() && timers_.begin()->first <= now_) {
+    while (RecordWork* const work = queue_.due(now_)) {
         if (steps-- == 0) return true;
-        RecordWork& work = *timers_.begin()->second;
-        if (now_ >= work.deadline)
-            give_up(work, unavailable(work.trouble.empty() ? "it did not answer in time; what it did is unknown"
-                                                           : work.trouble));
-        else if (work.phase == WorkPhase::recovering)
-            fetch(work, WorkPhase::recovering);
+        if (now_ >= work->deadline)
+            give_up(*work, unavailable(work->trouble.empty() ? "it did not answer in time; what it did is unknown"
+                                                             : work->trouble));
+        else if (work->phase == WorkPhase::recovering)
+            fetch(*work, WorkPhase::recovering);
         else
-            try_again(work);
+            try_again(*work);
     }
     while (known_.next_due() <= now_) {
         if (steps-- == 0) return true;
@@ -402,8 +337,7 @@ bool CasLoop::advance(std::size_t steps) {
 }
 
 Instant CasLoop::next_due() const {
-    const Instant timer = timers_.empty() ? Instant::max() : timers_.begin()->first;
-    return std::min({timer, known_.next_due(), lost_.next_due()});
+    return std::min({queue_.next_due(), known_.next_due(), lost_.next_due()});
 }
 
 void CasLoop::on_reachable() {
@@ -414,14 +348,10 @@ void CasLoop::on_reachable() {
 /// Swaps under way are answered by the engine, and an unknown outcome may still be found out.
 void CasLoop::on_unreachable(const Error& why) {
     unreachable_ = why.message.empty() ? "it cannot be reached" : why.message;
-    std::vector<RecordWork*> failed;
-    for (const auto& [resource, work] : works_)
+    for (RecordWork* work : queue_.all())
         if (work->phase == WorkPhase::pausing || work->phase == WorkPhase::fetching ||
             work->phase == WorkPhase::reading_before)
-            failed.push_back(work.get());
-    std::sort(failed.begin(), failed.end(), [](auto* a, auto* b) { return a->serial < b->serial; });
-    for (RecordWork* work : failed)
-        give_up(*work, unavailable(unreachable_));
+            give_up(*work, unavailable(unreachable_));
 }
 
 void CasLoop::on_lost(const Error& why) {
@@ -433,15 +363,7 @@ void CasLoop::on_lost(const Error& why) {
 void CasLoop::stop() {
     stopped_ = true;
     give_up_all(unavailable(stopping));
-    HOLDFAST_ASSERT(works_.empty());
-}
-
-void CasLoop::tell() {
-    while (!finished_.empty()) {
-        Finished finished = std::move(finished_.front());
-        finished_.pop_front();
-        finished.update->done(std::move(finished.outcome));
-    }
+    HOLDFAST_ASSERT(queue_.size() == 0);
 }
 
 // ---- requests to the engine, and its answers ----
@@ -449,22 +371,18 @@ void CasLoop::tell() {
 /// The callback for the answer: finds the work again, if it still waits for this call.
 template <class Answer>
 auto CasLoop::answer_to(RecordWork& work, WorkPhase phase) {
-    leave(work);
     work.phase = phase;
-    work.call = ++last_call_;
-    by_call_.emplace(work.call, &work);
-    set_timer(work, work.deadline);
-    return [this, alive = alive(), call = work.call, sent = now_](Result<Answer> answer) {
+    queue_.await(work, ++last_call_, work.deadline);
+    return [this, alive = alive(), call = last_call_, sent = now_](Result<Answer> answer) {
         if (alive.expired()) return;
         read_clock();
-        if (answer && !take_time(sent, answer->now)) return tell();
-        const auto found = by_call_.find(call);
-        if (found == by_call_.end()) return;
-        RecordWork& waiting = *found->second;
-        by_call_.erase(found);
-        waiting.asked_at = sent;
-        on_answer(waiting, std::move(answer));
-        tell();
+        if (answer && !take_time(sent, answer->now)) return notify();
+        RecordWork* const waiting = queue_.awaiting(call);
+        if (waiting == nullptr) return;
+        queue_.leave(*waiting);
+        waiting->asked_at = sent;
+        on_answer(*waiting, std::move(answer));
+        notify();
     };
 }
 
@@ -485,11 +403,11 @@ void CasLoop::on_answer(RecordWork& work, Result<Reading> reading) {
         lose(work);
     }
     if (!take_in(work, reading->value, reading->now)) return;
-    if (recovering && work.failures > 0) {  // the engine may refuse every write
+    if (recovering && work.backoff.failures() > 0) {  // the engine may refuse every write
         work.phase = WorkPhase::idle;
         return pause(work);
     }
-    if (recovering) ++work.failures;
+    if (recovering) work.backoff.next();
     work.shown = true;
     decide_on(work, moment, nullptr);
 }
@@ -541,7 +459,7 @@ void CasLoop::swap(RecordWork& work, WorkPhase phase) {
     waiters_.shorten(record, work.moment.here);
     work.result = to_stored(std::move(record), work.moment, rates_, becomes);
     const std::string bytes = empty ? std::string{} : codec::record::encode_record(work.result.relative.record);
-    const std::string notice = notice_of(work);
+    const std::string notice = notice_of(work.resource, becomes, work.decision, work.moment.here);
     const auto holders = holders_in(work.result.relative.record);
     Swap swap;
     swap.name = work.resource;
@@ -561,28 +479,6 @@ void CasLoop::swap(RecordWork& work, WorkPhase phase) {
                                            [&](const lease::Waiter& waiter) { return !waiters_.is_ours(waiter); });
     if (empty) work.result.write = 0;  // the record is deleted
     parts_.engine.swap(swap, answer_to<Swapped>(work, phase));
-}
-
-/// A renewal that concerns only its holder is not sent (docs/decisions/0010-engines.md).
-std::string CasLoop::notice_of(const RecordWork& work) const {
-    const Decision& decision = work.decision;
-    RecordNotice notice;
-    notice.write = work.result.write;
-    notice.resource = work.resource;
-    notice.freed = decision.freed;
-    const bool renewals = lease::is_reserved(work.resource);
-    const auto add = [&](ChangeKind became, lease::Lease lease) {
-        lease::Record one;
-        one.leases.push_back(std::move(lease));
-        notice.changes.push_back({became, std::move(to_relative(std::move(one), work.moment.here).record.leases[0])});
-    };
-    for (const Decision::Expired& expired : decision.expired)
-        add(ChangeKind::expired, expired.lease);
-    for_each_change(decision.before, decision.after, [&](ChangeKind became, const lease::Lease& lease) {
-        if (became != ChangeKind::renewed || renewals) add(became, lease);
-    });
-    if (!notice.freed && notice.changes.empty()) return {};
-    return encode_notice(std::move(notice), Engine::notice_bytes);
 }
 
 void CasLoop::on_answer(RecordWork& work, Result<Swapped> swapped) {

@@ -1,18 +1,15 @@
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
-#include <set>
-#include <unordered_map>
 
 #include "base/hash.h"
-#include "base/random.h"
 #include "store/cas/decision.h"
 #include "store/cas/engine_clock.h"
 #include "store/cas/engine_store.h"
 #include "store/cas/known_records.h"
 #include "store/cas/overlapping.h"
+#include "store/cas/record_queue.h"
 
 namespace holdfast::store::cas {
 
@@ -28,21 +25,13 @@ enum class WorkPhase : std::uint8_t {
     pausing,        ///< backing off
 };
 
-/// A record that this front works on. It exists from the first update until nothing is left to do.
-struct RecordWork {
-    std::string resource;
-    std::uint64_t serial = 0;
-    bool may_overlap = false;
-    std::vector<Pending> waiting;  ///< for the round after this one
-    std::vector<Pending> batch;    ///< applied together, in this order
-    bool tidy_next = false;        ///< the next round also removes entries that have ended
-    bool tidy = false;             ///< this round does
+/// A record that this front works on.
+struct RecordWork : QueuedWork {
+    bool tidy_next = false;  ///< the next round also removes entries that have ended
+    bool tidy = false;       ///< this round does
 
     WorkPhase phase = WorkPhase::idle;
-    std::uint64_t call = 0;  ///< the call whose answer is awaited
-    Instant timer = Instant::max();
     Instant deadline = Instant::max();  ///< then the round is given up
-    unsigned failures = 0;              ///< in a row
     std::string trouble;                ///< the engine's reason for an unanswered swap; empty if none
     bool first_try = true;
 
@@ -57,15 +46,8 @@ struct RecordWork {
     std::vector<std::uint64_t> enqueued;  ///< by unanswered swaps; may be in the queue already
 };
 
-/// Orders by time, then by age; never by address, so that a run can be replayed.
-struct EarlierWork {
-    bool operator()(const std::pair<Instant, RecordWork*>& a, const std::pair<Instant, RecordWork*>& b) const {
-        return a.first != b.first ? a.first < b.first : a.second->serial < b.second->serial;
-    }
-};
-
 /// Runs the swaps by which this front's updates reach the engine, one at a time for each record (engine_store.h
-/// describes an update). Outcomes are queued until tell() is called, so that no callback runs in the middle of a step.
+/// describes an update).
 class CasLoop {
  public:
     /// The result of a write, for notifications.
@@ -126,7 +108,7 @@ class CasLoop {
     Error unavailable(const std::string& why) const;
 
     /// Calls done() of the finished updates. The callbacks may call update() again.
-    void tell();
+    void notify() { queue_.notify(); }
 
     const KnownRecords& known() const { return known_; }
     const EngineStore::Counts& counts() const { return counts_; }
@@ -134,13 +116,7 @@ class CasLoop {
     std::weak_ptr<void> alive() const { return alive_; }
 
  private:
-    struct Finished {
-        Update* update;
-        Result<void> outcome;
-    };
-
     // Steps of a round.
-    RecordWork& open(std::string_view resource);
     void begin(RecordWork& work);
     void try_again(RecordWork& work);
     void decide_on(RecordWork& work, const Moment& moment, const SeenNeighbours* neighbours);
@@ -156,21 +132,16 @@ class CasLoop {
     void check_answered(const AnsweredLeases& answered, const std::string& resource, const Result<Reading>& reading);
     bool has_vanished(const AnsweredLeases& answered, const StoredRecord& shown, EngineTime now) const;
     void lose(RecordWork& work);
-    void fail(std::string_view resource, Update& update, Error error);
     void finish(RecordWork& work, const Result<void>& outcome);
     void give_up(RecordWork& work, const Error& error);
     void give_up_all(const Error& error);
     void pause(RecordWork& work);
-    void set_timer(RecordWork& work, Instant at);
-    void leave(RecordWork& work);
-    void close(RecordWork& work);
     void remember(RecordWork& work, StoredRecord record);
 
     // Requests to the engine, and its answers.
     void fetch(RecordWork& work, WorkPhase phase);
     void read_neighbours(RecordWork& work, WorkPhase phase);
     void swap(RecordWork& work, WorkPhase phase);
-    std::string notice_of(const RecordWork& work) const;
     template <class Answer>
     auto answer_to(RecordWork& work, WorkPhase phase);
     void on_answer(RecordWork& work, Result<Reading> reading);
@@ -180,7 +151,6 @@ class CasLoop {
 
     Parts parts_;
     ClockRates rates_;
-    Random random_;
     Instant now_;
     EngineClockBounds clock_;
     KnownRecords known_;
@@ -189,11 +159,7 @@ class CasLoop {
     std::string unreachable_ = "it has not been reached yet";
     bool stopped_ = false;
     std::uint64_t last_call_ = 0;
-    TextMap<std::unique_ptr<RecordWork>> works_;
-    std::unordered_map<std::uint64_t, RecordWork*> by_call_;
-    std::set<std::pair<Instant, RecordWork*>, EarlierWork> timers_;
-    std::deque<Finished> finished_;
-    std::size_t updates_ = 0;
+    RecordQueue<RecordWork> queue_;
     EngineStore::Counts counts_;
     std::shared_ptr<void> alive_ = std::make_shared<char>();
 };

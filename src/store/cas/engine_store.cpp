@@ -34,7 +34,7 @@ auto answer_by(CasLoop& loop, Callback<Result<Value>> reply, Make make) {
             reply(loop.unavailable("its clock went ahead"));
         else
             reply(make(*answer, Moment{now, answer->now}));
-        loop.tell();
+        loop.notify();
     };
 }
 
@@ -252,7 +252,7 @@ struct EngineStore::Impl {
                            sent = loop.now()](Result<Reading> reading) {
             if (alive.expired()) return;
             const Instant now = loop.read_clock();
-            if (!reading || !loop.take_time(sent, reading->now)) return loop.tell();
+            if (!reading || !loop.take_time(sent, reading->now)) return loop.notify();
             const auto kept = decode_stored(reading->value);
             if (!kept) return;
             const lease::Record record = record_here(*kept, {now, reading->now}, loop.rates());
@@ -269,7 +269,7 @@ struct EngineStore::Impl {
             loop.read_clock();
             for (const std::string& name : *names)
                 loop.tidy(name);
-            loop.tell();
+            loop.notify();
         });
     }
 
@@ -280,7 +280,7 @@ struct EngineStore::Impl {
                          if (alive.expired() || !reading) return;
                          loop.read_clock();
                          loop.take_time(sent, reading->now);
-                         loop.tell();
+                         loop.notify();
                      });
     }
 
@@ -316,7 +316,7 @@ EngineStore::~EngineStore() = default;
 bool EngineStore::advance(Instant now, std::size_t steps) {
     impl_->loop.set_time(now);
     const bool more = impl_->advance(steps);
-    impl_->loop.tell();
+    impl_->loop.notify();
     return more;
 }
 
@@ -326,7 +326,7 @@ Instant EngineStore::next_due() const {
 
 void EngineStore::update(std::string_view resource, Update& update) {
     impl_->loop.update(resource, update);
-    impl_->loop.tell();
+    impl_->loop.notify();
 }
 
 void EngineStore::leases_of(std::string_view holder, Which which, std::size_t most,
@@ -349,25 +349,25 @@ void EngineStore::on_reachable() {
 
 void EngineStore::on_unreachable(const Error& why) {
     impl_->loop.on_unreachable(why);
-    impl_->loop.tell();
+    impl_->loop.notify();
 }
 
 void EngineStore::on_lost(const Error& why) {
     impl_->loop.on_lost(why);
-    impl_->loop.tell();
+    impl_->loop.notify();
 }
 
 bool EngineStore::on_notice(std::string_view notice) {
     impl_->loop.read_clock();
     const bool ours = impl_->on_notice(notice);
-    impl_->loop.tell();
+    impl_->loop.notify();
     return ours;
 }
 
 void EngineStore::on_time(Instant sent, EngineTime now) {
     if (impl_->loop.read_clock() < sent) return;
     impl_->loop.take_time(sent, now);
-    impl_->loop.tell();
+    impl_->loop.notify();
 }
 
 std::optional<ClockOffset> EngineStore::clock_offset() const {
@@ -378,7 +378,7 @@ std::optional<ClockOffset> EngineStore::clock_offset() const {
 void EngineStore::stop() {
     impl_->stopped = true;
     impl_->loop.stop();
-    impl_->loop.tell();
+    impl_->loop.notify();
 }
 
 const EngineStore::Counts& EngineStore::counts() const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codec/record/record_codec.h"
+#include "lease/manifest.h"
 #include "notice.pb.h"
 
 namespace holdfast::store::cas {
@@ -39,6 +40,26 @@ std::string encode_notice(RecordNotice notice, std::size_t max_bytes) {
     if (bytes.size() <= max_bytes) return bytes;
     notice.changes.clear();
     return encoded(notice);
+}
+
+std::string notice_of(std::string_view resource, WriteId write, const Decision& decision, Instant now) {
+    RecordNotice notice;
+    notice.write = write;
+    notice.resource = resource;
+    notice.freed = decision.freed;
+    const bool renewals = lease::is_reserved(resource);
+    const auto add = [&](ChangeKind became, lease::Lease lease) {
+        lease::Record one;
+        one.leases.push_back(std::move(lease));
+        notice.changes.push_back({became, std::move(to_relative(std::move(one), now).record.leases[0])});
+    };
+    for (const Decision::Expired& expired : decision.expired)
+        add(ChangeKind::expired, expired.lease);
+    for_each_change(decision.before, decision.after, [&](ChangeKind became, const lease::Lease& lease) {
+        if (became != ChangeKind::renewed || renewals) add(became, lease);
+    });
+    if (!notice.freed && notice.changes.empty()) return {};
+    return encode_notice(std::move(notice), Engine::notice_bytes);
 }
 
 std::optional<RecordNotice> decode_notice(std::string_view bytes) {

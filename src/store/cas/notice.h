@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "store/cas/changes.h"
+#include "store/cas/decision.h"
 #include "store/cas/stored_record.h"
 
 namespace holdfast::store::cas {
@@ -28,6 +29,9 @@ inline constexpr char record_notice_mark = 'R';
 
 /// Encodes in at most `max_bytes`; sets `cut` if something is left out.
 std::string encode_notice(RecordNotice notice, std::size_t max_bytes);
+/// The encoded notice of a write. Empty if the write concerns only its holder: renewals are not sent
+/// (docs/decisions/0010-engines.md), unless the resource is reserved.
+std::string notice_of(std::string_view resource, WriteId write, const Decision& decision, Instant now);
 /// Nullopt if it is not a record notice.
 std::optional<RecordNotice> decode_notice(std::string_view bytes);
 

@@ -114,4 +114,15 @@ EngineTime nothing_left_from(const StoredRecord& stored) {
     return last;
 }
 
+std::vector<std::string_view> holders_in(const lease::Record& record) {
+    std::vector<std::string_view> holders;
+    for (const lease::Lease& lease : record.leases)
+        holders.push_back(lease.holder);
+    for (const lease::Reservation& reserved : record.reserved)
+        holders.push_back(reserved.lease.holder);
+    std::sort(holders.begin(), holders.end());
+    holders.erase(std::unique(holders.begin(), holders.end()), holders.end());
+    return holders;
+}
+
 }  // namespace holdfast::store::cas

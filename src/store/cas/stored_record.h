@@ -2,6 +2,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "lease/record.h"
 #include "store/cas/engine.h"
@@ -46,5 +48,8 @@ Window window_of(const StoredRecord& stored, EngineTime decided_at);
 EngineTime next_end(const StoredRecord& stored);
 /// The time from which nothing is left in the record, history included (R3).
 EngineTime nothing_left_from(const StoredRecord& stored);
+
+/// Those with a lease or a reservation in the record, each once.
+std::vector<std::string_view> holders_in(const lease::Record& record);
 
 }  // namespace holdfast::store::cas

@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "base/assert.h"
-#include "lease/resource.h"
 #include "store/cas/changes.h"
 #include "store/cas/overlapping.h"
 
@@ -124,7 +123,6 @@ ReadResult without_absent(ReadResult read, const PeerTransport& peers, Instant n
     return read;
 }
 
-constexpr std::size_t max_updates = 200'000;   ///< unanswered
 constexpr std::size_t max_abandoned = 10'000;  ///< tokens for one register
 
 const Error unavailable{"unavailable", "no majority of the nodes answered in time; what it did is unknown"};
@@ -151,47 +149,27 @@ Proposer::Proposer(Parts parts)
       peers_(parts.peers),
       reads_(parts.reads),
       shown_wall_ms_(std::move(parts.shown_wall_ms)),
-      random_(parts.seed),
       counter_(parts.config, parts.acceptor, parts.ballots_from),
       tokens_(parts.config.node, parts.config.members),
-      registers_(make_text_map<std::unique_ptr<Register>>(parts.hash_key)) {}
+      queue_(parts.hash_key, parts.seed) {}
 
 Proposer::~Proposer() = default;
 
 void Proposer::update(std::string_view resource, Update& update) {
-    if (stopped_ || updates_ >= max_updates) {
-        finished_.push_back({&update, stopped_ ? stopping : too_many});
-        return;
-    }
-    ++updates_;
-    Register& reg = open(resource);
-    reg.waiting.push_back({&update, now_ + config_.give_up_after});
+    if (stopped_ || queue_.is_full()) return queue_.refuse(update, stopped_ ? stopping : too_many);
+    Register& reg = queue_.open(resource);
+    queue_.add(reg, {&update, now_ + config_.give_up_after});
     if (reg.phase == Phase::idle) begin(reg);
 }
 
-Register& Proposer::open(std::string_view resource) {
-    const auto found = registers_.find(resource);
-    if (found != registers_.end()) return *found->second;
-    auto reg = std::make_unique<Register>();
-    reg->resource = resource;
-    reg->serial = ++last_attempt_;
-    reg->may_overlap = lease::file_path(resource).has_value();
-    return *registers_.emplace(std::string(resource), std::move(reg)).first->second;
-}
-
-void Proposer::take_in_what_waits(Register& reg) {
-    reg.batch.insert(reg.batch.end(), reg.waiting.begin(), reg.waiting.end());
-    reg.waiting.clear();
-    std::erase_if(reg.batch, [&](const Pending& pending) {
-        if (now_ < pending.give_up_at) return false;
-        ++counts_.given_up;
-        --updates_;
-        Error why = unavailable;
-        why.retry_in = peers_.decides_in(acceptor_.silent_for(), now_);
-        if (why.retry_in == Duration::zero()) why.retry_in.reset();  // a majority votes; it was merely slow
-        finished_.push_back({pending.update, std::move(why)});
-        return true;
-    });
+/// Fails the updates of the batch that have been tried for long enough.
+void Proposer::give_up_if_late(Register& reg) {
+    const auto late = [&](const Pending& pending) { return now_ >= pending.give_up_at; };
+    if (std::none_of(reg.batch.begin(), reg.batch.end(), late)) return;  // the common case
+    Error why = unavailable;
+    why.retry_in = peers_.decides_in(acceptor_.silent_for(), now_);
+    if (why.retry_in == Duration::zero()) why.retry_in.reset();  // a majority votes; it was merely slow
+    counts_.given_up += queue_.finish_if(reg, why, late);
 }
 
 /// Fails the batch at once if no majority can vote.
@@ -199,35 +177,28 @@ void Proposer::give_up_if_undecidable(Register& reg) {
     if (reg.batch.empty() || peers_.may_decide(acceptor_.silent_for() == Duration::zero(), now_)) return;
     Error why = undecidable;
     why.retry_in = peers_.decides_in(acceptor_.silent_for(), now_);
-    for (const Pending& pending : reg.batch)
-        finished_.push_back({pending.update, why});
     counts_.given_up += reg.batch.size();
-    updates_ -= reg.batch.size();
-    reg.batch.clear();
+    queue_.finish(reg, why);
 }
 
 void Proposer::begin(Register& reg) {
-    leave(reg);
-    take_in_what_waits(reg);
+    queue_.leave(reg);
+    queue_.take_waiting(reg);
+    give_up_if_late(reg);
     give_up_if_undecidable(reg);
-    if (reg.batch.empty()) {
-        registers_.erase(registers_.find(reg.resource));
-        return;
-    }
+    if (reg.batch.empty()) return queue_.close(reg);
     ++counts_.attempts;
     if (!try_one_round(reg)) prepare(reg);
 }
 
 void Proposer::start(Register& reg, Ballot ballot, Phase phase) {
-    leave(reg);
     reg.attempt = Attempt{};
     reg.attempt.number = ++last_attempt_;
     reg.attempt.ballot = ballot;
     reg.attempt.begun = now_;
     reg.attempt.deadline = now_ + config_.attempt_time;
     reg.phase = phase;
-    by_counter_[ballot.counter] = &reg;
-    set_timer(reg, reg.attempt.deadline);
+    queue_.await(reg, ballot.counter, reg.attempt.deadline);
 }
 
 /// The ballot promised along with this node's last Accept, and this node's own copy of that record, are what a Prepare
@@ -265,9 +236,9 @@ void Proposer::prepare(Register& reg) {
 
 void Proposer::on_vote(NodeIndex from, Vote vote) {
     if (!vote.granted) counter_.heard(vote.promised);
-    const auto found = by_counter_.find(vote.ballot.counter);
-    if (found == by_counter_.end()) return;
-    Register& reg = *found->second;
+    Register* const awaiting = queue_.awaiting(vote.ballot.counter);
+    if (awaiting == nullptr) return;
+    Register& reg = *awaiting;
     Attempt& attempt = reg.attempt;
     if (attempt.ballot != vote.ballot || now_ >= attempt.deadline) return;  // Q3
     if (reg.phase != (vote.accepting ? Phase::accepting : Phase::preparing)) return;
@@ -302,7 +273,7 @@ void Proposer::on_refusal(Register& reg, NodeIndex from, const Vote& vote) {
 void Proposer::wait_less(Register& reg) {
     constexpr Duration shortest = 5ms;
     const Instant until = now_ + std::max<Duration>(shortest, 4 * (now_ - reg.attempt.begun));
-    if (until < reg.timer) set_timer(reg, until);
+    if (until < reg.timer) queue_.set_timer(reg, until);
 }
 
 void Proposer::decide(Register& reg, const ReadResult* read) {
@@ -340,7 +311,7 @@ void Proposer::accept(Register& reg, lease::Record record) {
     attempt.next = counter_.next();
     attempt.granted = attempt.refused = NodeSet{};
     reg.phase = Phase::accepting;
-    set_timer(reg, attempt.deadline);
+    queue_.set_timer(reg, attempt.deadline);
     if (reg.may_overlap) attempt.result = record;
     QuorumMessage message =
         Accept{reg.resource, attempt.ballot, attempt.next, cas::to_relative(std::move(record), now_)};
@@ -361,7 +332,7 @@ void Proposer::on_accepted(Register& reg) {
 
 void Proposer::read_neighbours(Register& reg, Phase phase) {
     reg.phase = phase;
-    set_timer(reg, reg.attempt.deadline);
+    queue_.set_timer(reg, reg.attempt.deadline);
     ReadRequest request;
     request.name = reg.resource;
     request.most = lease::limits::obstacles + 1;
@@ -372,9 +343,9 @@ void Proposer::read_neighbours(Register& reg, Phase phase) {
 }
 
 void Proposer::on_neighbours_read(std::string_view resource, std::uint64_t number, Result<ReadResult> read) {
-    const auto found = registers_.find(resource);
-    if (found == registers_.end()) return;
-    Register& reg = *found->second;
+    Register* const found = queue_.find(resource);
+    if (found == nullptr) return;
+    Register& reg = *found;
     const bool reading = reg.phase == Phase::reading_before || reg.phase == Phase::reading_after;
     if (!reading || reg.attempt.number != number) return;
     if (!read || now_ >= reg.attempt.deadline) return fail(reg, Why::late);
@@ -412,12 +383,9 @@ void Proposer::take_back(Register& reg) {
 }
 
 void Proposer::conclude(Register& reg) {
-    for (const Pending& pending : reg.batch)
-        finished_.push_back({pending.update, {}});
-    updates_ -= reg.batch.size();
-    reg.batch.clear();
+    queue_.finish(reg, {});
     reg.abandoned.clear();
-    reg.failures = 0;
+    reg.backoff.reset();
     reg.enqueued.insert(reg.enqueued.end(), reg.attempt.enqueued.begin(), reg.attempt.enqueued.end());
     if (enqueued_ && !reg.enqueued.empty()) enqueued_(reg.resource, reg.enqueued);
     reg.enqueued.clear();
@@ -425,13 +393,8 @@ void Proposer::conclude(Register& reg) {
 }
 
 void Proposer::pause(Register& reg) {
-    constexpr Duration shortest = 1ms;
-    constexpr Duration longest = 50ms;
-    leave(reg);
     reg.phase = Phase::pausing;
-    const Duration most = std::min<Duration>(longest, shortest * (1LL << std::min(reg.failures++, 6U)));
-    const auto spread = static_cast<std::uint64_t>((most - shortest / 2).count());
-    set_timer(reg, now_ + shortest / 2 + Duration{static_cast<Duration::rep>(random_.below(spread))});
+    queue_.pause(reg, now_);
 }
 
 /// The attempt may have taken effect, or may still do so.
@@ -442,63 +405,36 @@ void Proposer::fail(Register& reg, Why why) {
     reg.abandoned.insert(reg.abandoned.end(), attempt.added.begin(), attempt.added.end());
     if (reg.abandoned.size() > max_abandoned)
         reg.abandoned.erase(reg.abandoned.begin(), reg.abandoned.end() - max_abandoned);
-    if (why == Why::refused) counter_.go_above(attempt.outbid_by, std::uint64_t{8} << std::min(reg.failures, 6U));
+    if (why == Why::refused)
+        counter_.go_above(attempt.outbid_by, std::uint64_t{8} << std::min(reg.backoff.failures(), 6U));
     const bool at_once = why == Why::late || attempt.one_round;  // another node wrote since: no contention
     if (at_once) return begin(reg);
     pause(reg);
 }
 
-void Proposer::set_timer(Register& reg, Instant at) {
-    if (reg.timer == at) return;
-    if (reg.timer != Instant::max()) timers_.erase({reg.timer, &reg});
-    reg.timer = at;
-    timers_.insert({at, &reg});
-}
-
-/// Detaches the attempt: messages still on their way to it no longer reach it.
-void Proposer::leave(Register& reg) {
-    const auto indexed = by_counter_.find(reg.attempt.ballot.counter);
-    if (indexed != by_counter_.end() && indexed->second == &reg) by_counter_.erase(indexed);
-    if (reg.timer != Instant::max()) timers_.erase({reg.timer, &reg});
-    reg.timer = Instant::max();
-    reg.phase = Phase::idle;
-}
-
 void Proposer::stop() {
     stopped_ = true;
-    timers_.clear();
-    by_counter_.clear();
-    for (const auto& [resource, reg] : registers_)
-        for (const auto* updates : {&reg->batch, &reg->waiting})
-            for (const Pending& pending : *updates)
-                finished_.push_back({pending.update, stopping});
-    registers_.clear();
-    updates_ = 0;
+    for (Register* reg : queue_.all()) {
+        queue_.take_waiting(*reg);
+        queue_.finish(*reg, stopping);
+        queue_.close(*reg);
+    }
 }
 
 bool Proposer::advance(std::size_t steps) {
-    while (!timers_.empty() && timers_.begin()->first <= now_) {
+    while (Register* const reg = queue_.due(now_)) {
         if (steps-- == 0) return true;
-        Register& reg = *timers_.begin()->second;
-        const Why why = reg.attempt.refused.size() == 0 ? Why::late : Why::refused;
-        if (reg.phase == Phase::pausing)
-            begin(reg);
+        const Why why = reg->attempt.refused.size() == 0 ? Why::late : Why::refused;
+        if (reg->phase == Phase::pausing)
+            begin(*reg);
         else
-            fail(reg, why);
+            fail(*reg, why);
     }
     return false;
 }
 
 Instant Proposer::next_due() const {
-    return timers_.empty() ? Instant::max() : timers_.begin()->first;
-}
-
-void Proposer::tell() {
-    while (!finished_.empty()) {
-        Finished finished = std::move(finished_.front());
-        finished_.pop_front();
-        finished.update->done(std::move(finished.outcome));
-    }
+    return queue_.next_due();
 }
 
 }  // namespace holdfast::store::quorum

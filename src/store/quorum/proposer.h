@@ -2,15 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
-#include <memory>
-#include <set>
-#include <string>
-#include <unordered_map>
+#include <functional>
 #include <vector>
 
 #include "base/hash.h"
-#include "base/random.h"
+#include "store/cas/record_queue.h"
 #include "store/quorum/acceptor.h"
 #include "store/quorum/messages.h"
 #include "store/quorum/peer_transport.h"
@@ -58,28 +54,14 @@ struct Attempt {
     std::vector<std::uint64_t> enqueued;
 };
 
-/// A register that this node works on. It exists from the first update until nothing is left to do.
-struct Register {
-    std::string resource;
-    std::uint64_t serial = 0;
-    bool may_overlap = false;
-    std::vector<Pending> waiting;  ///< for the attempt after this one
-    std::vector<Pending> batch;    ///< applied together, in this order
+/// A register that this node works on.
+struct Register : cas::QueuedWork {
     Phase phase = Phase::idle;
     Attempt attempt;
-    Instant timer = Instant::max();
-    unsigned failures = 0;  ///< in a row
     /// Tokens of attempts that got no majority in time. Leases with these tokens may be found in the record, but were
     /// never reported to anyone (Q8).
     std::vector<lease::Token> abandoned;
     std::vector<std::uint64_t> enqueued;  ///< by such attempts; they may be found in the queue as well
-};
-
-/// Orders by time, then by age; never by address, so that a run can be replayed.
-struct EarlierRegister {
-    bool operator()(const std::pair<Instant, Register*>& a, const std::pair<Instant, Register*>& b) const {
-        return a.first != b.first ? a.first < b.first : a.second->serial < b.second->serial;
-    }
 };
 
 /// Numbers this node's attempts (Q2). It keeps up with the ballots of the other nodes, so that they seldom refuse each
@@ -135,7 +117,7 @@ class OwnTokens {
 };
 
 /// Runs the attempts by which this node's updates reach a majority, one at a time for each register (quorum_store.h
-/// describes an attempt). Outcomes are queued until tell() is called, so that no callback runs in the middle of a step.
+/// describes an attempt).
 class Proposer {
  public:
     struct Parts {
@@ -162,24 +144,18 @@ class Proposer {
     Counter& counter() { return counter_; }
 
     /// Calls done() of the finished updates. The callbacks may call update() again.
-    void tell();
+    void notify() { queue_.notify(); }
 
     /// Called with the waiters that updates of this node have put in a queue, when these updates succeed.
     using Enqueued = std::function<void(std::string_view resource, const std::vector<std::uint64_t>& waiters)>;
     void on_enqueued(Enqueued told) { enqueued_ = std::move(told); }
 
-    std::size_t under_way() const { return registers_.size(); }
+    std::size_t under_way() const { return queue_.size(); }
     const QuorumStore::Counts& counts() const { return counts_; }
 
  private:
-    struct Finished {
-        Update* update;
-        Result<void> outcome;
-    };
-
-    Register& open(std::string_view resource);
     void begin(Register& reg);
-    void take_in_what_waits(Register& reg);
+    void give_up_if_late(Register& reg);
     void give_up_if_undecidable(Register& reg);
     bool try_one_round(Register& reg);
     void prepare(Register& reg);
@@ -197,24 +173,17 @@ class Proposer {
     enum class Why : std::uint8_t { late, refused, outrun };
     void fail(Register& reg, Why why);
     void wait_less(Register& reg);
-    void set_timer(Register& reg, Instant at);
-    void leave(Register& reg);
 
     const QuorumConfig& config_;
     Acceptor& acceptor_;
     PeerTransport& peers_;
     QuorumReads& reads_;
     std::function<std::int64_t(Instant)> shown_wall_ms_;
-    Random random_;
     Counter counter_;
     OwnTokens tokens_;
     lease::Token highest_given_ = 0;  ///< over all attempts, so that no token is issued twice
     Instant now_;
-    TextMap<std::unique_ptr<Register>> registers_;
-    std::unordered_map<std::uint64_t, Register*> by_counter_;  ///< by the ballot counter of the attempt under way
-    std::set<std::pair<Instant, Register*>, EarlierRegister> timers_;
-    std::deque<Finished> finished_;
-    std::size_t updates_ = 0;
+    cas::RecordQueue<Register> queue_;  ///< awaits the votes for a ballot, by its counter
     bool stopped_ = false;
     std::uint64_t last_attempt_ = 0;
     QuorumStore::Counts counts_;

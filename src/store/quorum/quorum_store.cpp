@@ -133,7 +133,7 @@ bool QuorumStore::advance(Instant now, std::size_t steps) {
     impl_->reads.advance(now);
     more |= impl_->proposer.advance(steps);
     more |= impl_->poller.advance(now, steps);
-    impl_->proposer.tell();
+    impl_->proposer.notify();
     return more;
 }
 
@@ -145,7 +145,7 @@ Instant QuorumStore::next_due() const {
 void QuorumStore::receive(Envelope envelope) {
     if (!impl_->peers.admits(envelope)) return;
     impl_->receive(envelope);
-    impl_->proposer.tell();
+    impl_->proposer.notify();
 }
 
 void QuorumStore::set_peer(NodeIndex peer, std::optional<BootNumber> boot) {
@@ -168,7 +168,7 @@ std::optional<Duration> QuorumStore::decides_in() const {
 
 void QuorumStore::update(std::string_view resource, Update& update) {
     impl_->proposer.update(resource, update);
-    impl_->proposer.tell();
+    impl_->proposer.notify();
 }
 
 void QuorumStore::leases_of(std::string_view holder, Which which, std::size_t most,
@@ -176,7 +176,7 @@ void QuorumStore::leases_of(std::string_view holder, Which which, std::size_t mo
     const Instant give_up_at = impl_->now + impl_->config.give_up_after;
     impl_->ask_for_leases(std::make_unique<Impl::HolderRead>(
         Impl::HolderRead{std::string(holder), which, most, give_up_at, std::move(reply)}));
-    impl_->proposer.tell();
+    impl_->proposer.notify();
 }
 
 void QuorumStore::list(const ListQuery& query, Callback<Result<ListPage>> reply) {
@@ -197,7 +197,7 @@ std::size_t QuorumStore::memory_bytes() const {
 void QuorumStore::stop() {
     impl_->proposer.stop();
     impl_->reads.stop();
-    impl_->proposer.tell();
+    impl_->proposer.notify();
 }
 
 Acceptor& QuorumStore::acceptor() {
