@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 
 #include "base/assert.h"
 #include "peer.pb.h"
@@ -15,7 +16,8 @@ struct RefusalTexts {
 
 constexpr std::array<RefusalTexts, 9> refusal_texts{{
     {"wrong_secret", "the two have different cluster secrets; give every member the same"},
-    {"other_version", "the two speak different versions of the peer protocol; bring every member to one version"},
+    {"other_version",
+     "the two speak no common version of the peer protocol; upgrade the member with the older program"},
     {"other_members", "the two were started with different members; give every member the same --peers"},
     {"other_longest_ttl", "the two allow different longest TTLs; give every member the same"},
     {"other_rho", "the two assume different clock errors (rho); give every member the same"},
@@ -49,6 +51,17 @@ std::vector<store::quorum::LifeMark> lives_in(const codec::peer::pb::Introductio
     return lives;
 }
 
+/// A node that says no oldest version speaks one only.
+ProtocolVersions versions_in(const codec::peer::pb::Introduction& introduction) {
+    const std::uint32_t newest = introduction.protocol(), oldest = introduction.oldest_protocol();
+    return {oldest == 0 ? newest : oldest, newest};
+}
+
+std::string text_of(ProtocolVersions versions) {
+    return versions.oldest == versions.newest ? fmt::format("{}", versions.newest)
+                                              : fmt::format("{} to {}", versions.oldest, versions.newest);
+}
+
 /// Keys derived from the cluster secret and both nonces. Only the two ends can derive them.
 class Keys {
  public:
@@ -65,10 +78,10 @@ class Keys {
     Hmac::Digest of(std::string_view purpose, const Nonces& nonces) {
         return hmac_.of({"holdfast peer", purpose, nonces.connector, nonces.acceptor});
     }
-    Hmac::Digest of(std::string_view purpose, const Nonces& nonces, const Lives& lives) {
+    Hmac::Digest of(std::string_view purpose, const Nonces& nonces, const Lives& lives, std::uint32_t version) {
         return hmac_.of({"holdfast peer", purpose, nonces.connector, nonces.acceptor, lives.connector_id,
                          bytes_of(big_endian(lives.connector_boot)), lives.acceptor_id,
-                         bytes_of(big_endian(lives.acceptor_boot))});
+                         bytes_of(big_endian(lives.acceptor_boot)), bytes_of(big_endian(version))});
     }
 
  private:
@@ -76,6 +89,12 @@ class Keys {
 };
 
 }  // namespace
+
+std::optional<std::uint32_t> common_version(ProtocolVersions ours, ProtocolVersions theirs) {
+    const std::uint32_t newest = std::min(ours.newest, theirs.newest);
+    if (newest < ours.oldest || newest < theirs.oldest) return std::nullopt;
+    return newest;
+}
 
 std::string_view to_string(Refusal refusal) {
     return refusal_texts[static_cast<std::size_t>(refusal) - 1].code;
@@ -119,6 +138,7 @@ struct Handshake::Impl {
     void on_refusal(Refusal why, const codec::peer::pb::Handshake& step);
     std::string own_proof();
     void introduce(std::string& out);
+    void write_identity(codec::peer::pb::Introduction& introduction) const;
     void send_sealed(const codec::peer::pb::Handshake& step, std::string& out);
     void refuse(Refusal why, std::string& out);
     void complete();
@@ -138,6 +158,8 @@ struct Handshake::Impl {
     std::optional<Opener> opener;
     std::optional<Life> peer;
     Directories directories;
+    ProtocolVersions peer_versions{0, 0};  // zero: it has not said which it speaks
+    std::uint32_t version = 0;
     std::optional<Refusal> refusal;
     bool by_peer = false;
     std::string broken;
@@ -189,8 +211,7 @@ void Handshake::Impl::send_sealed(const codec::peer::pb::Handshake& step, std::s
 void Handshake::Impl::introduce(std::string& out) {
     codec::peer::pb::Handshake step;
     codec::peer::pb::Introduction& introduction = *step.mutable_introduction();
-    introduction.set_protocol(terms.protocol);
-    introduction.set_id(terms.members[terms.node]);
+    write_identity(introduction);
     introduction.set_boot(terms.boot);
     for (const std::string& id : terms.members)
         introduction.add_members(id);
@@ -209,8 +230,17 @@ void Handshake::Impl::introduce(std::string& out) {
     send_sealed(step, out);
 }
 
+void Handshake::Impl::write_identity(codec::peer::pb::Introduction& introduction) const {
+    introduction.set_id(terms.members[terms.node]);
+    introduction.set_protocol(terms.protocol.newest);
+    introduction.set_oldest_protocol(terms.protocol.oldest);
+}
+
 std::optional<Refusal> Handshake::Impl::judge(const codec::peer::pb::Introduction& introduction) {
-    if (introduction.protocol() != terms.protocol) return Refusal::other_version;
+    peer_versions = versions_in(introduction);
+    const auto common = common_version(terms.protocol, peer_versions);
+    if (!common) return Refusal::other_version;
+    version = *common;
     if (!std::equal(terms.members.begin(), terms.members.end(), introduction.members().begin(),
                     introduction.members().end()))
         return Refusal::other_members;
@@ -249,11 +279,12 @@ void Handshake::Impl::on_welcome(const codec::peer::pb::Handshake& step) {
 void Handshake::Impl::refuse(Refusal why, std::string& out) {
     codec::peer::pb::Handshake step;
     step.set_refusal(static_cast<std::uint32_t>(why));
-    if (sealer) step.mutable_introduction()->set_id(terms.members[terms.node]);
-    if (sealer)
+    if (sealer) {
+        write_identity(*step.mutable_introduction());
         send_sealed(step, out);
-    else
+    } else {
         codec::append_frame(serialized(step), out);
+    }
     state = State::refused;
     refusal = why;
 }
@@ -264,20 +295,21 @@ void Handshake::Impl::on_refusal(Refusal why, const codec::peer::pb::Handshake& 
     state = State::refused;
     refusal = why;
     by_peer = true;
+    peer_versions = versions_in(step.introduction());
     const auto member = std::find(terms.members.begin(), terms.members.end(), step.introduction().id());
     const auto index = static_cast<store::quorum::NodeIndex>(member - terms.members.begin());
     const bool known = opener && member != terms.members.end() && index != terms.node;
     if (known && !peer && why != Refusal::unexpected_node) peer = Life{index, 0};
 }
 
-/// The final keys cover the nonces, ids and boot numbers, so they authenticate the whole exchange.
+/// The final keys cover the nonces, ids, boot numbers and the version, so they authenticate the whole exchange.
 void Handshake::Impl::complete() {
     const Life own{terms.node, terms.boot};
     const Life& connector = connects ? own : *peer;
     const Life& acceptor = connects ? *peer : own;
     const Keys::Lives lives{terms.members[connector.node], terms.members[acceptor.node], connector.boot, acceptor.boot};
-    const auto of_connector = keys.of("connector's frames", nonces, lives);
-    const auto of_acceptor = keys.of("acceptor's frames", nonces, lives);
+    const auto of_connector = keys.of("connector's frames", nonces, lives, version);
+    const auto of_acceptor = keys.of("acceptor's frames", nonces, lives, version);
     sealer.emplace(view(connects ? of_connector : of_acceptor));
     opener.emplace(view(connects ? of_acceptor : of_connector));
     state = State::done;
@@ -343,6 +375,18 @@ const Directories& Handshake::directories() const {
 
 Refusal Handshake::refusal() const {
     return impl_->refusal.value();
+}
+
+std::uint32_t Handshake::protocol() const {
+    HOLDFAST_ASSERT(state() == State::done);
+    return impl_->version;
+}
+
+std::string Handshake::why_refused() const {
+    const ProtocolVersions theirs = impl_->peer_versions;
+    std::string why(advice(refusal()));
+    if (refusal() != Refusal::other_version || theirs.newest == 0) return why;
+    return fmt::format("{} (this node speaks {}, the other {})", why, text_of(impl_->terms.protocol), text_of(theirs));
 }
 
 bool Handshake::refused_by_peer() const {

@@ -15,7 +15,16 @@
 
 namespace holdfast::doors::peer {
 
-inline constexpr std::uint32_t protocol_version = 1;
+/// The versions of the protocol that a node speaks. Two nodes use the newest one that both speak.
+struct ProtocolVersions {
+    std::uint32_t oldest = 2;
+    std::uint32_t newest = 2;
+
+    bool operator==(const ProtocolVersions&) const = default;
+};
+/// Nullopt if there is none.
+std::optional<std::uint32_t> common_version(ProtocolVersions ours, ProtocolVersions theirs);
+
 inline constexpr std::size_t handshake_frame_bytes = 1024;
 
 /// Why two nodes refuse each other. The numbers are part of the protocol and never change.
@@ -79,7 +88,7 @@ struct Terms {
     std::vector<std::string> members;  ///< ids, in index order
     Duration longest_ttl{};
     double rho = 0;
-    std::uint32_t protocol = protocol_version;
+    ProtocolVersions protocol{};
     const Founders* founders = nullptr;
 };
 
@@ -91,7 +100,8 @@ struct Terms {
 ///
 /// A proof is an HMAC of both nonces under the secret, so recorded traffic cannot be replayed. Neither end sends more
 /// than its nonce and its proof before the other has proved that it knows the secret. All frames from the introductions
-/// on are sealed. The keys of the frames after the handshake are derived from both nonces, ids and boot numbers. The
+/// on are sealed, so nobody in between can make two nodes use an older version of the protocol than both speak. The
+/// keys of the frames after the handshake are derived from both nonces, ids and boot numbers and from the version. The
 /// end that refuses sends the reason, so that both ends know it.
 class Handshake {
  public:
@@ -114,8 +124,12 @@ class Handshake {
     /// The other end, once it has introduced itself and is a member. Its boot number is 0 if it refused before that.
     std::optional<Life> peer() const;
     const Directories& directories() const;  ///< of the other end, once it has introduced itself
+    /// The version of all later frames. REQUIRES: done.
+    std::uint32_t protocol() const;
     /// REQUIRES: refused.
     Refusal refusal() const;
+    /// What happened and what to do, for people. REQUIRES: refused.
+    std::string why_refused() const;
     bool refused_by_peer() const;
     /// Describes the malformed input. REQUIRES: broken.
     const std::string& why_broken() const;

@@ -183,8 +183,8 @@ void PeerDoor::Impl::on_open(PeerLink& link) {
     last_refusal.clear();
     peer.logged = {};
     if (peer.dialer) peer.dialer->succeeded();
-    parts.log(fmt::format("peer {} ({}) is connected, boot number {}", parts.members.all[life.node].id, link.address(),
-                          life.boot));
+    parts.log(fmt::format("peer {} ({}) is connected, boot number {}, protocol {}", parts.members.all[life.node].id,
+                          link.address(), life.boot, link.protocol()));
     if (parts.founders != nullptr) parts.founders->met(life, link.directories());
     parts.on_peer(life.node, life.boot);
 }
@@ -275,7 +275,7 @@ void PeerDoor::Impl::on_refused(PeerLink& link) {
         last_refusal = code;
     const std::string line =
         fmt::format("{} ({}) {}: {}: {}", who, link.address(), link.refused_by_peer() ? "refuses us" : "is refused",
-                    code, advice(*link.refusal()));
+                    code, link.why_refused());
     log_once(index ? peers[*index].logged : logged, code, line, needs_repair(*link.refusal()));
     const Refusal says_ours_is_old = link.refused_by_peer() ? Refusal::old_boot : Refusal::old_directory;
     if (*link.refusal() != says_ours_is_old || parts.founders == nullptr || stopping) return;

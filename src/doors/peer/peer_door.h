@@ -94,7 +94,7 @@ class PeerDoor {
             {};
         std::function<void()> on_found_old = {};
         PeerDoorLimits limits{};
-        std::uint32_t protocol = protocol_version;
+        ProtocolVersions protocol{};
         Founders* founders = nullptr;  ///< notified of a peer before on_peer; null: any directory is accepted
     };
     explicit PeerDoor(Parts parts);

@@ -73,6 +73,9 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
     const Directories& directories() const { return handshake_.directories(); }
     std::optional<Refusal> refusal() const { return refusal_; }
     bool refused_by_peer() const { return refused_by_peer_; }
+    std::string why_refused() const { return handshake_.why_refused(); }
+    /// Of its frames. REQUIRES: it is open.
+    std::uint32_t protocol() const { return handshake_.protocol(); }
     std::optional<Duration> round_trip() const { return round_trip_; }
     /// The peer's remaining silence; nothing before its first report.
     std::optional<Duration> silent_for(Instant now) const {

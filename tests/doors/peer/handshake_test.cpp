@@ -142,7 +142,9 @@ TEST(Handshake, with_who_does_not_agree_is_refused_by_both_with_the_reason) {
         change(terms);
         return terms;
     };
-    Two version(with([](Terms& terms) { terms.protocol = 2; }));
+    Two version(with([](Terms& terms) {
+        terms.protocol = {.oldest = terms.protocol.newest + 1, .newest = terms.protocol.newest + 2};
+    }));
     expect_refused(version, Refusal::other_version);
     Two fewer(with([](Terms& terms) { terms.members.pop_back(); }));
     expect_refused(fewer, Refusal::other_members);
@@ -154,6 +156,52 @@ TEST(Handshake, with_who_does_not_agree_is_refused_by_both_with_the_reason) {
     expect_refused(rho, Refusal::other_rho);
     Two itself(terms_of(1), terms_of(1));
     expect_refused(itself, Refusal::unexpected_node);
+}
+
+/// Two that speak these versions.
+Two speaking(ProtocolVersions connector, ProtocolVersions acceptor) {
+    Terms connects = terms_of(0), accepts = terms_of(1);
+    connects.protocol = connector;
+    accepts.protocol = acceptor;
+    return Two{std::move(connects), std::move(accepts)};
+}
+
+TEST(Handshake, agrees_on_the_newest_version_that_both_speak) {
+    Two same = speaking({2, 5}, {2, 5}), older = speaking({1, 3}, {3, 7}), newer = speaking({4, 9}, {1, 4});
+    for (Two* two : {&same, &older, &newer}) {
+        two->run();
+        ASSERT_EQ(two->connector.state(), State::done);
+        ASSERT_EQ(two->acceptor.state(), State::done);
+        EXPECT_EQ(two->connector.protocol(), two->acceptor.protocol());
+    }
+    EXPECT_EQ(same.connector.protocol(), 5U);
+    EXPECT_EQ(older.connector.protocol(), 3U);
+    EXPECT_EQ(newer.connector.protocol(), 4U);
+}
+
+TEST(Handshake, of_two_with_no_common_version_tells_both_which_versions_there_are) {
+    Two two = speaking({1, 1}, {2, 3}), reverse = speaking({2, 3}, {1, 1});
+    expect_refused(two, Refusal::other_version);
+    expect_refused(reverse, Refusal::other_version);
+    for (const std::string& why : {two.connector.why_refused(), reverse.acceptor.why_refused()})
+        EXPECT_TRUE(why.ends_with("(this node speaks 1, the other 2 to 3)")) << why;
+    for (const std::string& why : {two.acceptor.why_refused(), reverse.connector.why_refused()})
+        EXPECT_TRUE(why.ends_with("(this node speaks 2 to 3, the other 1)")) << why;
+}
+
+TEST(Handshake, cannot_be_brought_to_an_older_version_by_one_in_between) {
+    for (const int introduction : {4, 5}) {
+        Two two = speaking({1, 2}, {1, 2});
+        bool changed = false;
+        two.run([&](int number, std::string& body) {
+            const std::size_t at = body.find("\x08\x02");  // the newest version
+            if (number != introduction || at == std::string::npos) return;
+            body[at + 1] = '\x01';
+            changed = true;
+        });
+        ASSERT_TRUE(changed);
+        EXPECT_FALSE(two.connector.state() == State::done && two.acceptor.state() == State::done);
+    }
 }
 
 TEST(Handshake, with_a_life_that_either_side_does_not_admit_is_refused_by_both) {

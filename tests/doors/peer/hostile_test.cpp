@@ -47,7 +47,8 @@ TEST_F(PeerRefusal, of_another_rho) {
 }
 
 TEST_F(PeerRefusal, of_another_version) {
-    expect_refused({.protocol = 2}, "other_version");
+    expect_refused({.protocol = {.oldest = ProtocolVersions{}.newest + 1, .newest = ProtocolVersions{}.newest + 1}},
+                   "other_version");
 }
 
 TEST_F(PeerTest, one_that_answers_at_the_address_of_another_is_refused) {

@@ -23,7 +23,7 @@ struct TestNodeOptions {
     store::quorum::BootNumber boot = 1;
     Duration longest_ttl = 5min;
     double rho = 0.01;
-    std::uint32_t protocol = protocol_version;
+    ProtocolVersions protocol{};
     Duration silent_for{};
     Founders* founders = nullptr;
     PeerDoorLimits limits{};
