@@ -1,5 +1,5 @@
+#include "codec/peer/message_codec.h"
 #include "codec/peer/peer_messages.h"
-#include "codec/peer/record_codec.h"
 #include "consensus/replicated_log.h"
 
 namespace holdfast::codec::peer {

@@ -2,8 +2,8 @@
 
 #include <google/protobuf/arena.h>
 
-#include "codec/peer/field_writer.h"
-#include "codec/peer/record_codec.h"
+#include "codec/field_writer.h"
+#include "codec/peer/message_codec.h"
 
 namespace holdfast::codec::peer {
 namespace {

@@ -21,7 +21,6 @@ using Message = std::variant<store::quorum::QuorumMessage, consensus::LogMessage
 inline constexpr std::size_t max_frame_bytes = 16 * 1024 * 1024;
 inline constexpr std::size_t max_messages = 1 << 18;  ///< in one frame
 inline constexpr std::size_t max_members = 7;
-inline constexpr std::size_t max_reserved = 8192;          ///< in one record
 inline constexpr std::size_t max_seen = 16'384;            ///< entries in one ReadReply
 inline constexpr std::size_t max_decrees = 16'384;         ///< in one message of the log
 inline constexpr Duration max_future = 30 * 24h;           ///< limit of a record's remaining times

@@ -1,8 +1,25 @@
+#include "codec/peer/message_codec.h"
 #include "codec/peer/peer_messages.h"
-#include "codec/peer/record_codec.h"
+#include "codec/record/record_codec.h"
 
 namespace holdfast::codec::peer {
 namespace {
+
+// Readers leave `to` in any state if the check fails.
+
+store::quorum::Ballot read(const pb::Ballot& from, Check& check) {
+    check.that(from.counter() < ballot_limit, "a ballot is out of range");
+    return store::quorum::Ballot{from.counter(), from.boot(), read_node(from.node(), check)};
+}
+
+void read(const saved::Record& from, store::cas::RelativeRecord& to, Check& check) {
+    record::read_record(from, {.past = max_past, .future = max_future}, to.record, check);
+}
+
+void read_resource(const std::string& from, std::string& to, Check& check) {
+    check.that(!from.empty(), "a name is empty");
+    if (check.that(from.size() <= full_name_bytes, "a text is too long")) to = from;
+}
 
 store::quorum::Prepare get(const pb::Prepare& from, Check& check) {
     store::quorum::Prepare prepare;
@@ -63,6 +80,11 @@ store::quorum::ReadReply get(const pb::Seen& from, Check& check) {
 }
 
 }  // namespace
+
+store::quorum::NodeIndex read_node(std::uint32_t from, Check& check) {
+    if (!check.that(from < max_members, "there is no such node")) return 0;
+    return static_cast<store::quorum::NodeIndex>(from);
+}
 
 std::optional<store::quorum::QuorumMessage> read_quorum(const pb::Message& from, Check& check) {
     switch (from.kind_case()) {

@@ -15,10 +15,11 @@
 
 namespace holdfast::doors::peer {
 
-/// The versions of the protocol that a node speaks. Two nodes use the newest one that both speak.
+/// The versions of the protocol that a node speaks. Two nodes use the newest one that both speak. From version 3 on
+/// records are those of proto/record.proto.
 struct ProtocolVersions {
-    std::uint32_t oldest = 2;
-    std::uint32_t newest = 2;
+    std::uint32_t oldest = 3;
+    std::uint32_t newest = 3;
 
     bool operator==(const ProtocolVersions&) const = default;
 };

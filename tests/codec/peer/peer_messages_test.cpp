@@ -5,6 +5,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 
+#include "codec/record/record_codec.h"
 #include "consensus/replicated_log.h"
 #include "lease/limits.h"
 
@@ -59,8 +60,10 @@ TEST(PeerMessages, lets_through_a_record_that_is_as_large_as_the_rules_allow) {
                   for (lease::Token token = 1; token <= lease::limits::leases_per_record; ++token)
                       record.leases.push_back(plain_lease(token));
                   record.waiters.resize(lease::limits::waiters_per_record);
-                  for (lease::Waiter& waiter : record.waiters)
+                  for (lease::Waiter& waiter : record.waiters) {
+                      waiter.id = 1;
                       waiter.holder = "w";
+                  }
                   record.ended.resize(lease::limits::ended_per_record, {7, lease::Ending::revoked, Instant()});
               }),
               "");
@@ -72,6 +75,9 @@ TEST(PeerMessages, rejects_what_no_lease_can_be) {
     EXPECT_NE(rejected_lease([](lease::Lease& lease) { lease.token = lease::token_limit; }), "");
     EXPECT_NE(rejected_lease([](lease::Lease& lease) { lease.predicate = static_cast<lease::Predicate>(6); }), "");
     EXPECT_NE(rejected_lease([](lease::Lease& lease) { lease.ttl = -1ns; }), "");
+    EXPECT_NE(rejected_lease([](lease::Lease& lease) { lease.ttl = 0ns; }), "");
+    EXPECT_NE(rejected_lease([](lease::Lease& lease) { lease.expires_at = Instant(max_future + 1ns); }), "");
+    EXPECT_NE(rejected_lease([](lease::Lease& lease) { lease.acquired_at = Instant(-max_past - 1ns); }), "");
     EXPECT_NE(rejected_lease([](lease::Lease& lease) { lease.ttl = lease::limits::ttl_ceiling + 1ns; }), "");
     EXPECT_NE(rejected_lease([](lease::Lease& lease) { lease.expires_at = Instant::max(); }), "");
     EXPECT_NE(rejected_lease([](lease::Lease& lease) { lease.held_since = Instant::min(); }), "");
@@ -108,13 +114,24 @@ TEST(PeerMessages, rejects_what_no_record_can_be) {
               "");
     EXPECT_NE(rejected_record([](lease::Record& record) {
                   record.waiters.resize(lease::limits::waiters_per_record + 1);
-                  for (lease::Waiter& waiter : record.waiters)
+                  for (lease::Waiter& waiter : record.waiters) {
+                      waiter.id = 1;
                       waiter.holder = "w";
+                  }
               }),
               "");
-    EXPECT_NE(rejected_record([](lease::Record& record) { record.waiters.resize(1); }), "") << "a waiter is somebody";
+    const auto rejected_waiter = [](std::uint64_t id, const std::string& holder) {
+        return rejected_record([&](lease::Record& record) {
+            record.waiters.resize(1);
+            record.waiters[0].id = id;
+            record.waiters[0].holder = holder;
+        });
+    };
+    EXPECT_EQ(rejected_waiter(1, "w"), "");
+    EXPECT_NE(rejected_waiter(1, ""), "") << "a waiter is somebody";
+    EXPECT_NE(rejected_waiter(0, "w"), "") << "and is known by the number of its request";
     EXPECT_NE(rejected_record([](lease::Record& record) {
-                  record.reserved.resize(max_reserved + 1, {plain_lease(1), Instant()});
+                  record.reserved.resize(record::max_reserved + 1, {plain_lease(1), Instant()});
               }),
               "");
 }

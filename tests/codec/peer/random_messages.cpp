@@ -49,10 +49,10 @@ lease::Lease RandomMessages::lease(lease::Token token) {
     lease.renewable = flag();
     lease.resumable = flag();
     lease.metered = flag();
-    lease.ttl = Duration(static_cast<std::int64_t>(number(lease::limits::ttl_ceiling.count() + 1)));
+    lease.ttl = Duration(1 + static_cast<std::int64_t>(number(lease::limits::ttl_ceiling.count())));
     lease.acquired_at = instant();
     lease.expires_at = instant();
-    lease.held_since = instant();
+    lease.held_since = flag() ? lease.acquired_at : instant();
     if (flag()) lease.priority = static_cast<lease::Priority>(random_.next());
     if (flag()) lease.progress = lease::Progress{random_.next(), instant()};
     lease.holder = name(lease::limits::holder_bytes);
@@ -65,7 +65,7 @@ lease::Lease RandomMessages::lease(lease::Token token) {
 
 lease::Waiter RandomMessages::waiter() {
     lease::Waiter waiter;
-    waiter.id = random_.next();
+    waiter.id = random_.next() | 1;
     waiter.priority = static_cast<lease::Priority>(random_.next());
     waiter.agent = flag();
     waiter.predicate = lease::all_predicates[random_.below(lease::all_predicates.size())];

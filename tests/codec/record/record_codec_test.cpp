@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "record.pb.h"
+
 namespace holdfast::codec::record {
 namespace {
 
@@ -37,6 +39,48 @@ TEST(RecordCodec, gives_back_every_field_of_a_record) {
     record.past = {{"bob", Instant{-1s}, 30s}, {"carol", Instant{}, lease::limits::quota_ceiling}};
     record.last_token = token;
     EXPECT_EQ(decode_record(encode_record(record)), record);
+}
+
+TEST(RecordCodec, writes_the_bytes_that_protobuf_would) {
+    lease::Record record;
+    for (const lease::Token token : {6, 7, 8})
+        record.leases.push_back(lease_of(token, lease::Predicate::mutates));
+    record.leases[0].metadata.assign(200, 'm');  // a length of two bytes
+    record.ended = {{3, lease::Ending::revoked, Instant{-1s}}};
+    record.waiters.push_back({.id = 1, .priority = -5, .until = Instant{1s}, .holder = "bob", .session = ""});
+    record.reserved = {{lease_of(5, lease::Predicate::provides), Instant{}}};
+    record.past = {{"bob", Instant{-1s}, 30s}};
+    record.last_token = 9;
+    const std::string bytes = encode_record(record);
+    saved::Record parsed;
+    ASSERT_TRUE(parsed.ParseFromString(bytes));
+    EXPECT_EQ(parsed.SerializeAsString(), bytes);
+    EXPECT_EQ(encode_record(lease::Record{}), "");
+}
+
+TEST(RecordCodec, appends_a_record_to_what_is_there) {
+    lease::Record record;
+    record.leases.push_back(lease_of(7, lease::Predicate::mutates));
+    std::string bytes = "before";
+    append_record(record, bytes);
+    EXPECT_EQ(bytes, "before" + encode_record(record));
+}
+
+TEST(RecordCodec, reads_no_text_and_no_time_beyond_its_limit) {
+    const auto refused = [](auto change) {
+        lease::Record record;
+        record.leases.push_back(lease_of(7, lease::Predicate::mutates));
+        change(record.leases[0]);
+        return !decode_record(encode_record(record));
+    };
+    EXPECT_FALSE(refused([](lease::Lease&) {}));
+    EXPECT_FALSE(refused([](lease::Lease& lease) { lease.expires_at = Instant{99 * 365 * 24h}; }))
+        << "the clock of a machine that has run for long";
+    EXPECT_TRUE(refused([](lease::Lease& lease) { lease.expires_at = Instant::max(); }));
+    EXPECT_TRUE(refused([](lease::Lease& lease) { lease.acquired_at = Instant::min(); }));
+    EXPECT_TRUE(refused([](lease::Lease& lease) { lease.ttl = Duration::zero(); }));
+    EXPECT_TRUE(refused([](lease::Lease& lease) { lease.ttl = lease::limits::ttl_ceiling + 1ns; }));
+    EXPECT_TRUE(refused([](lease::Lease& lease) { lease.holder.assign(lease::limits::holder_bytes + 1, 'h'); }));
 }
 
 TEST(RecordCodec, keeps_who_waits) {

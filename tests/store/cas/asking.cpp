@@ -12,6 +12,7 @@ Promised<lease::Token> ask_acquire(SimFronts& fronts, std::size_t front, const s
                         claim.predicate = ask.predicate;
                         claim.ttl = ask.ttl;
                         claim.request = ask.request;
+                        claim.metadata = ask.metadata;
                         claim.queued = ask.request != 0;
                         claim.priority = static_cast<lease::Priority>(ask.request);
                         const auto verdict = lease::acquire(record, neighbours, claim, now);

@@ -45,6 +45,7 @@ struct Ask {
     lease::Predicate predicate = lease::Predicate::mutates;
     std::string session{};
     std::uint64_t request = 0;
+    std::string metadata{};
 };
 /// The token, or 0 if somebody is in the way.
 Promised<lease::Token> ask_acquire(SimFronts& fronts, std::size_t front, const std::string& resource, const Ask& ask);

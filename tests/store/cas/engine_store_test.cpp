@@ -93,19 +93,20 @@ TEST(EngineStore, shows_when_a_lease_was_granted_as_the_front_that_granted_it_do
 
 TEST(EngineStore, bounds_a_page_by_the_bytes_of_its_records) {
     SimFronts fronts;
-    const std::string long_name(20'000, 'x');
-    for (int i = 0; i < 40; ++i)
-        ASSERT_NE(acquired(fronts, 0, "large/" + std::to_string(i), {long_name, 1h}), 0U);
+    Ask large{"alice", 1h};
+    large.metadata.assign(lease::limits::metadata_bytes, 'x');
+    for (int i = 0; i < 80; ++i)
+        ASSERT_NE(acquired(fronts, 0, "large/" + std::to_string(i), large), 0U);
     for (int i = 0; i < 90; ++i)
         ASSERT_NE(acquired(fronts, 0, "small/" + std::to_string(i), {"alice", 1h}), 0U);
     const auto pages = pages_of(fronts, 0, {{}, "large/", {}, 1000});
     std::set<std::string> names;
     for (const auto& page : pages) {
-        EXPECT_LE(page.size(), 16U) << "at 20 kB each";
+        EXPECT_LE(page.size(), 32U) << "at 8 kB each";
         for (const NamedLease& named : page)
             EXPECT_TRUE(names.insert(named.resource).second) << named.resource;
     }
-    EXPECT_EQ(names.size(), 40U);
+    EXPECT_EQ(names.size(), 80U);
     std::size_t small = 0;
     for (const auto& page : pages_of(fronts, 0, {{}, "small/", {}, 1000}))
         small = std::max(small, page.size());

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace holdfast::codec::peer {
+namespace holdfast::codec {
 
 /// Appends fields of Protobuf's wire format. As in proto3, zero and empty values are left out.
 class FieldWriter {
@@ -67,4 +67,4 @@ class FieldWriter {
     std::string& out_;
 };
 
-}  // namespace holdfast::codec::peer
+}  // namespace holdfast::codec
