@@ -54,11 +54,9 @@ void CasLoop::heard_of(std::string_view resource, WriteId write) {
     AnsweredLeases answered = known_.answered(resource);
     known_.drop_unless(resource, write);
     if (answered.leases.empty() || known_.find(resource) != nullptr || !parts_.vanished) return;
-    const auto compare = [this, alive = alive(), name = std::string(resource),
-                          answered = std::move(answered)](const Result<Reading>& reading) {
-        if (!alive.expired()) check_answered(answered, name, reading);
-    };
-    parts_.engine.fetch(Kind::record, resource, compare);
+    auto compare = [this, name = std::string(resource), answered = std::move(answered)](
+                       const Result<Reading>& reading) { check_answered(answered, name, reading); };
+    parts_.engine.fetch(Kind::record, resource, alive_.guard(std::move(compare)));
 }
 
 /// An engine that fails loses the latest writes. Its position does not show that if others have written since, nor does
@@ -66,13 +64,11 @@ void CasLoop::heard_of(std::string_view resource, WriteId write) {
 void CasLoop::check_last_answered() {
     if (!parts_.vanished) return;
     for (const std::string& name : known_.last_answered(max_checked)) {
-        auto compare = [this, alive = alive(), name,
-                        answered = known_.answered(name)](const Result<Reading>& reading) mutable {
-            if (alive.expired()) return;
+        auto compare = [this, name, answered = known_.answered(name)](const Result<Reading>& reading) mutable {
             answered.keep_only(known_.answered(name));  // this front may have removed others meanwhile
             check_answered(answered, name, reading);
         };
-        parts_.engine.fetch(Kind::record, name, std::move(compare));
+        parts_.engine.fetch(Kind::record, name, alive_.guard(std::move(compare)));
     }
 }
 
@@ -373,8 +369,7 @@ template <class Answer>
 auto CasLoop::answer_to(RecordWork& work, WorkPhase phase) {
     work.phase = phase;
     queue_.await(work, ++last_call_, work.deadline);
-    return [this, alive = alive(), call = last_call_, sent = now_](Result<Answer> answer) {
-        if (alive.expired()) return;
+    return alive_.guard([this, call = last_call_, sent = now_](Result<Answer> answer) {
         read_clock();
         if (answer && !take_time(sent, answer->now)) return notify();
         RecordWork* const waiting = queue_.awaiting(call);
@@ -383,7 +378,7 @@ auto CasLoop::answer_to(RecordWork& work, WorkPhase phase) {
         waiting->asked_at = sent;
         on_answer(*waiting, std::move(answer));
         notify();
-    };
+    });
 }
 
 void CasLoop::fetch(RecordWork& work, WorkPhase phase) {

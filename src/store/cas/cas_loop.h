@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 
+#include "base/alive.h"
 #include "base/hash.h"
 #include "store/cas/decision.h"
 #include "store/cas/engine_clock.h"
@@ -112,8 +113,8 @@ class CasLoop {
 
     const KnownRecords& known() const { return known_; }
     const EngineStore::Counts& counts() const { return counts_; }
-    /// Expires with this object: for answers that arrive later.
-    std::weak_ptr<void> alive() const { return alive_; }
+    /// For answers that may arrive after this object is gone.
+    const Alive& alive() const { return alive_; }
 
  private:
     // Steps of a round.
@@ -161,7 +162,7 @@ class CasLoop {
     std::uint64_t last_call_ = 0;
     RecordQueue<RecordWork> queue_;
     EngineStore::Counts counts_;
-    std::shared_ptr<void> alive_ = std::make_shared<char>();
+    Alive alive_;
 };
 
 }  // namespace holdfast::store::cas

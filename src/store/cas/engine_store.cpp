@@ -24,18 +24,17 @@ constexpr std::string_view clock_name = "clock";  ///< a document that is never 
 /// Calls `reply` with the result of `make` for an answer, in this machine's time, or with the error.
 template <class Answer, class Value, class Make>
 auto answer_by(CasLoop& loop, Callback<Result<Value>> reply, Make make) {
-    return [&loop, alive = loop.alive(), sent = loop.now(), reply = std::move(reply),
-            make = std::move(make)](Result<Answer> answer) mutable {
-        if (alive.expired()) return;
-        const Instant now = loop.read_clock();
-        if (!answer)
-            reply(loop.unavailable(answer.error().message));
-        else if (!loop.take_time(sent, answer->now))
-            reply(loop.unavailable("its clock went ahead"));
-        else
-            reply(make(*answer, Moment{now, answer->now}));
-        loop.notify();
-    };
+    return loop.alive().guard(
+        [&loop, sent = loop.now(), reply = std::move(reply), make = std::move(make)](Result<Answer> answer) mutable {
+            const Instant now = loop.read_clock();
+            if (!answer)
+                reply(loop.unavailable(answer.error().message));
+            else if (!loop.take_time(sent, answer->now))
+                reply(loop.unavailable("its clock went ahead"));
+            else
+                reply(make(*answer, Moment{now, answer->now}));
+            loop.notify();
+        });
 }
 
 /// The settled record; an empty one if the bytes cannot be decoded, so that one bad record does not fail a listing.
@@ -248,9 +247,7 @@ struct EngineStore::Impl {
 
     /// A notice had no room for all contents of these leases: reads them from the record.
     void complete(const std::string& resource, std::vector<lease::Token> tokens) {
-        const auto make = [this, resource, tokens = std::move(tokens), alive = loop.alive(),
-                           sent = loop.now()](Result<Reading> reading) {
-            if (alive.expired()) return;
+        auto make = [this, resource, tokens = std::move(tokens), sent = loop.now()](Result<Reading> reading) {
             const Instant now = loop.read_clock();
             if (!reading || !loop.take_time(sent, reading->now)) return loop.notify();
             const auto kept = decode_stored(reading->value);
@@ -259,29 +256,30 @@ struct EngineStore::Impl {
             for (const lease::Token token : tokens)
                 if (const lease::Lease* lease = record.find(token)) tell(resource, ChangeKind::renewed, *lease);
         };
-        engine.fetch(Kind::record, resource, make);
+        engine.fetch(Kind::record, resource, loop.alive().guard(std::move(make)));
     }
 
     void tidy_overdue() {
         next_overdue = loop.now() + overdue_every;
-        engine.overdue(max_overdue, [this, alive = loop.alive()](const Result<std::vector<std::string>>& names) {
-            if (alive.expired() || !names) return;
+        const auto tidy = [this](const Result<std::vector<std::string>>& names) {
+            if (!names) return;
             loop.read_clock();
             for (const std::string& name : *names)
                 loop.tidy(name);
             loop.notify();
-        });
+        };
+        engine.overdue(max_overdue, loop.alive().guard(tidy));
     }
 
     void ask_for_time() {
         next_clock = loop.now() + clock_every;
-        engine.fetch(Kind::document, clock_name,
-                     [this, alive = loop.alive(), sent = loop.now()](const Result<Reading>& reading) {
-                         if (alive.expired() || !reading) return;
-                         loop.read_clock();
-                         loop.take_time(sent, reading->now);
-                         loop.notify();
-                     });
+        const auto take = [this, sent = loop.now()](const Result<Reading>& reading) {
+            if (!reading) return;
+            loop.read_clock();
+            loop.take_time(sent, reading->now);
+            loop.notify();
+        };
+        engine.fetch(Kind::document, clock_name, loop.alive().guard(take));
     }
 
     bool advance(std::size_t steps) {
