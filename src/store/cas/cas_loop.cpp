@@ -424,13 +424,9 @@ void CasLoop::on_answer(RecordWork& work, Result<FoundRecords> read) {
     if (!after) return decide_on(work, moment, &*neighbours);
     neighbours->leave_out_waiters();
     const lease::Record result = record_here(work.result, moment, rates_);
-    const auto meets_another = [&](lease::Token token) {
-        const lease::Lease* lease = result.find(token);
-        return lease != nullptr && in_the_way_of(*lease, *neighbours, now_);
-    };
     const Decision& decision = work.decision;
-    const bool outrun = std::any_of(decision.added.begin(), decision.added.end(), meets_another) ||
-                        std::any_of(decision.extended.begin(), decision.extended.end(), meets_another);
+    const bool outrun =
+        is_outrun(result, decision.added, *neighbours, now_) || is_outrun(result, decision.extended, *neighbours, now_);
     if (outrun) return take_back(work, moment);
     conclude(work);
 }

@@ -33,6 +33,17 @@ void merge(lease::Record& into, lease::Record from) {
         [](const lease::Waiter& waiter) { return waiter.until; });
 }
 
+bool is_outrun(const lease::Lease& lease, const SeenNeighbours& neighbours, Instant now) {
+    lease::Claim claim;
+    claim.holder = lease.holder;
+    claim.session = lease.session;
+    claim.predicate = lease.predicate;
+    claim.agent = lease.priority.has_value();
+    claim.priority = lease.priority.value_or(0);
+    const lease::ConflictReport standing = lease::standing_of(lease::Record{}, neighbours, claim, now);
+    return !standing.free() || standing.too_many;
+}
+
 }  // namespace
 
 void SeenNeighbours::add(std::string_view resource, lease::Record record) {
@@ -53,15 +64,12 @@ void SeenNeighbours::leave_out_waiters() {
         record.waiters.clear();
 }
 
-bool in_the_way_of(const lease::Lease& lease, const SeenNeighbours& neighbours, Instant now) {
-    lease::Claim claim;
-    claim.holder = lease.holder;
-    claim.session = lease.session;
-    claim.predicate = lease.predicate;
-    claim.agent = lease.priority.has_value();
-    claim.priority = lease.priority.value_or(0);
-    const lease::ConflictReport standing = lease::standing_of(lease::Record{}, neighbours, claim, now);
-    return !standing.free() || standing.too_many;
+bool is_outrun(const lease::Record& record, const std::vector<lease::Token>& tokens, const SeenNeighbours& neighbours,
+               Instant now) {
+    return std::any_of(tokens.begin(), tokens.end(), [&](lease::Token token) {
+        const lease::Lease* lease = record.find(token);
+        return lease != nullptr && is_outrun(*lease, neighbours, now);
+    });
 }
 
 }  // namespace holdfast::store::cas

@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lease/record.h"
 
@@ -34,7 +35,9 @@ class SeenNeighbours final : public lease::Neighbours {
     std::map<std::string, lease::Record, std::less<>> records_;
 };
 
-/// True if an active lease or a reservation of another holder, in an overlapping record, conflicts with this lease.
-bool in_the_way_of(const lease::Lease& lease, const SeenNeighbours& neighbours, Instant now);
+/// True if an active lease or a reservation of another holder, in an overlapping record, conflicts with one of these
+/// leases of the record.
+bool is_outrun(const lease::Record& record, const std::vector<lease::Token>& tokens, const SeenNeighbours& neighbours,
+               Instant now);
 
 }  // namespace holdfast::store::cas

@@ -23,9 +23,9 @@ bool is_in(const std::vector<Value>& values, const Value& value) {
     return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-std::vector<lease::Token> tokens_of(const lease::Record& record) {
+std::vector<lease::Token> tokens_of(const std::vector<lease::Lease>& leases) {
     std::vector<lease::Token> tokens;
-    for (const lease::Lease& lease : record.leases)
+    for (const lease::Lease& lease : leases)
         tokens.push_back(lease.token);
     return tokens;
 }
@@ -61,7 +61,7 @@ std::vector<Value> without(const std::vector<Value>& values, const std::vector<V
 
 Decided apply_once(const std::vector<Pending>& batch, lease::Record& record, const lease::Neighbours& neighbours,
                    const OwnTokens& own, Instant now) {
-    const auto tokens = tokens_of(record);
+    const auto tokens = tokens_of(record.leases);
     const auto waiters = waiters_of(record);
     Decided decided;
     for (const Pending& pending : batch) {
@@ -69,7 +69,7 @@ Decided apply_once(const std::vector<Pending>& batch, lease::Record& record, con
         decided.changed |= pending.update->apply(record, neighbours, now) != Effect::none;
     }
     if (!decided.changed) return decided;
-    decided.added = without(tokens_of(record), tokens);
+    decided.added = without(tokens_of(record.leases), tokens);
     decided.enqueued = without(waiters_of(record), waiters);
     return decided;
 }
@@ -352,15 +352,9 @@ void Proposer::on_neighbours_read(std::string_view resource, std::uint64_t numbe
     if (reg.phase == Phase::reading_before) return decide(reg, &*read);
     cas::SeenNeighbours neighbours = neighbours_in(*read, config_.rates(), now_);
     neighbours.leave_out_waiters();
-    const lease::Record& result = reg.attempt.result;
-    const auto meets_another = [&](lease::Token token) {
-        const lease::Lease* lease = result.find(token);
-        return lease != nullptr && in_the_way_of(*lease, neighbours, now_);
-    };
     const Attempt& attempt = reg.attempt;
-    const bool outrun = std::any_of(attempt.added.begin(), attempt.added.end(), meets_another) ||
-                        std::any_of(attempt.extended.begin(), attempt.extended.end(),
-                                    [&](const lease::Lease& was) { return meets_another(was.token); });
+    const bool outrun = cas::is_outrun(attempt.result, attempt.added, neighbours, now_) ||
+                        cas::is_outrun(attempt.result, tokens_of(attempt.extended), neighbours, now_);
     if (outrun) return take_back(reg);
     conclude(reg);
 }
