@@ -2,13 +2,31 @@
 
 #include <algorithm>
 
-#include "lease/skew_margin.h"
+#include "lease/holder_deadlines.h"
 
 namespace holdfast::election {
 namespace {
 
 constexpr Duration wait_for_a_turn = 60s;  // then it sends a new request
 constexpr Duration pause_after_failure = 200ms;
+
+/// A candidate is in the process of its authority, so both read one clock.
+HolderInstant own(Instant instant) {
+    return HolderInstant{instant.time_since_epoch()};
+}
+Instant of_the_store(HolderInstant instant) {
+    return Instant{instant.time_since_epoch()};
+}
+
+/// The lease's instants were read before any acceptor started to count (Q6). So its time counts from there, which is
+/// when its attempt was sent, and may have passed already.
+lease::HolderDeadlines deadlines_of(const lease::Lease& lease, Instant last_time) {
+    const Instant sent_at = lease.expires_at - lease.ttl;
+    return lease::HolderDeadlines{lease::TimedAnswer{.sent_at = own(sent_at),
+                                                     .arrived_at = own(std::max(last_time, sent_at)),
+                                                     .timeline = lease::timeline_of(lease, sent_at),
+                                                     .ttl = lease.ttl}};
+}
 
 }  // namespace
 
@@ -24,6 +42,7 @@ struct Candidate::Impl : std::enable_shared_from_this<Impl> {
     void ask();
     void renew();
     void leads(const lease::Lease& lease);
+    void renewed(const lease::Lease& lease);
     void cease();
     void give_back(lease::Token token);
 
@@ -38,22 +57,20 @@ struct Candidate::Impl : std::enable_shared_from_this<Impl> {
     std::string resource;
     Instant now;
     std::optional<lease::Token> term;
-    Instant deadline;       // end of leading, on its own clock
-    Instant act_at;         // when to acquire or renew next
-    bool asked = false;     // an acquire is under way
-    bool renewing = false;  // likewise a renewal
+    lease::HolderDeadlines deadlines;  // of the term
+    Instant ask_at;                    // when to acquire next
+    bool asked = false;                // an acquire is under way
+    bool renewing = false;             // likewise a renewal
     bool withdrawn = false;
     authority::Authority::WaitTicket ticket = 0;
 };
 
 void Candidate::Impl::advance(Instant time) {
     now = time;
-    if (term && now >= deadline) cease();
-    if (withdrawn || now < act_at) return;
-    if (term)
-        renew();
-    else
-        ask();
+    if (term && !deadlines.held(own(now))) cease();
+    if (withdrawn) return;
+    if (!term && now >= ask_at) ask();
+    if (term && own(now) >= deadlines.renew_at()) renew();
 }
 
 void Candidate::Impl::ask() {
@@ -73,17 +90,15 @@ void Candidate::Impl::ask() {
                                          self.ticket = 0;
                                          const auto* got = std::get_if<authority::AcquireGranted>(&answer);
                                          if (got != nullptr) return self.leads(got->leases.front().lease);
-                                         self.act_at = self.now + pause_after_failure;
+                                         self.ask_at = self.now + pause_after_failure;
                                      }));
 }
 
-/// The lease's instants are on this process's own clock, read before any acceptor started to count (Q6). So they may
-/// have passed already.
 void Candidate::Impl::leads(const lease::Lease& lease) {
     if (withdrawn) return give_back(lease.token);
-    deadline = lease.expires_at - lease::skew_margin(lease.ttl);
-    act_at = std::max(now, lease.expires_at - lease.ttl) + lease.ttl / 3;
-    if (now >= deadline || term == lease.token) return;
+    deadlines = deadlines_of(lease, now);
+    ask_at = now + pause_after_failure;
+    if (!deadlines.held(own(now))) return;
     term = lease.token;
     parts.on_lead(lease.token);
 }
@@ -100,19 +115,23 @@ void Candidate::Impl::renew() {
             self.renewing = false;
             if (self.term != asked_for) return;
             if (const auto* renewed = std::get_if<authority::RenewedLease>(&answers.front().result))
-                return self.leads(renewed->held.lease);
+                return self.renewed(renewed->held.lease);
             const Code code = std::get<authority::Refused>(answers.front().result).code;
-            self.act_at = self.now + pause_after_failure;
+            self.deadlines.on_failure(own(self.now + pause_after_failure));
             if (code != Code::storage_failed && code != Code::unavailable && code != Code::store_unavailable)
                 self.cease();
         }));
+}
+
+void Candidate::Impl::renewed(const lease::Lease& lease) {
+    if (!deadlines.on_answer(deadlines_of(lease, now), own(now))) cease();
 }
 
 /// Releases the lease, which may still be active, so that no one has to wait for its expiry.
 void Candidate::Impl::cease() {
     const lease::Token was = *term;
     term.reset();
-    act_at = now;
+    ask_at = now;
     parts.on_cease();
     give_back(was);
 }
@@ -135,9 +154,9 @@ void Candidate::advance(Instant now) {
 
 Instant Candidate::next_due() const {
     if (impl_->withdrawn) return Instant::max();
-    const bool waits = impl_->asked || impl_->renewing;
-    const Instant act = waits ? Instant::max() : impl_->act_at;
-    return impl_->term ? std::min(impl_->deadline, act) : act;
+    const lease::HolderDeadlines& deadlines = impl_->deadlines;
+    if (!impl_->term) return impl_->asked ? Instant::max() : impl_->ask_at;
+    return of_the_store(impl_->renewing ? deadlines.end() : std::min(deadlines.renew_at(), deadlines.end()));
 }
 
 std::optional<lease::Token> Candidate::term() const {
