@@ -5,7 +5,6 @@
 #include "base/assert.h"
 #include "base/text.h"
 #include "discovery/directory/service_limits.h"
-#include "lease/skew_margin.h"
 
 namespace holdfast::discovery::publisher {
 namespace {
@@ -16,6 +15,15 @@ constexpr double renewal_jitter = 0.1;
 
 PublisherEventKind kind_of(const std::string& code) {
     return code_in(code) == Code::superseded ? PublisherEventKind::superseded : PublisherEventKind::standing_by;
+}
+
+/// A relay states when to renew and when the lease expires; there is nothing to stop in between.
+lease::HolderDeadlines deadlines_of(const UpdateResponse& granted, HolderInstant sent_at, HolderInstant now) {
+    return lease::HolderDeadlines{
+        lease::TimedAnswer{.sent_at = sent_at,
+                           .arrived_at = now,
+                           .timeline = {granted.renew_in, granted.expires_in, granted.expires_in, granted.expires_in},
+                           .ttl = std::max(granted.ttl, granted.expires_in)}};
 }
 
 std::string because(const UpdateResponse& response) {
@@ -138,18 +146,16 @@ void Advert::on_answer(const UpdateResponse& response, HolderInstant now, Random
     if (stopping_) due_ = lease_ ? now : never;
 }
 
-/// The lease counts from when it was requested (T3).
 void Advert::granted(const UpdateResponse& response, HolderInstant sent_at, HolderInstant now, Random& random,
                      PublisherEvents& events) {
     const bool renewed = lease_ && lease_->token == response.token;
-    lease_ =
-        Held{response.name, response.token, sent_at + response.expires_in - lease::skew_margin(response.expires_in)};
+    const lease::HolderDeadlines answered = deadlines_of(response, sent_at, now);
+    if (renewed && !lease_->deadlines.on_answer(answered, now)) return settle(now, events);
+    if (!renewed) lease_ = Held{response.name, response.token, answered};
+    lease_->deadlines.hasten(renewal_jitter * random.unit(), sent_at);
     last_token_ = response.token;
     renew_every_ = std::max<Duration>(response.renew_in, 100ms);
-    const double share = 1 - renewal_jitter * random.unit();
-    due_ = stopping_
-               ? now
-               : sent_at + Duration{static_cast<Duration::rep>(static_cast<double>(response.renew_in.count()) * share)};
+    due_ = stopping_ ? now : lease_->deadlines.renew_at();
     failures_ = 0;
     if (!renewed)
         tell(was_held_ ? PublisherEventKind::taken_again : PublisherEventKind::registered, response, {}, events);
@@ -279,7 +285,7 @@ void Advert::on_connection_lost(HolderInstant now, PublisherEvents& events) {
 }
 
 void Advert::settle(HolderInstant now, PublisherEvents& events) {
-    if (!lease_ || now < lease_->until) return;
+    if (!lease_ || lease_->deadlines.held(now)) return;
     lose("it expired before it was renewed", "", events);
     due_ = stopping_ ? never : now;
 }
@@ -291,7 +297,7 @@ void Advert::stop(HolderInstant now) {
 
 HolderInstant Advert::next_due() const {
     HolderInstant next = pending_ ? pending_->sent_at + answer_timeout : due_;
-    if (lease_) next = std::min(next, lease_->until);
+    if (lease_) next = std::min(next, lease_->deadlines.end());
     return next;
 }
 

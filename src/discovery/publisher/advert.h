@@ -8,6 +8,7 @@
 
 #include "discovery/protocol.h"
 #include "discovery/publisher/remedy.h"
+#include "lease/holder_deadlines.h"
 
 namespace holdfast::discovery::publisher {
 
@@ -79,9 +80,9 @@ class Advert {
     /// Gives the service up: the next request is to unregister, if a lease is held.
     void stop(HolderInstant now);
 
-    bool held(HolderInstant now) const { return lease_ && now < lease_->until; }
+    bool held(HolderInstant now) const { return lease_ && lease_->deadlines.held(now); }
     /// When held() becomes false.
-    HolderInstant held_until() const { return lease_ ? lease_->until : HolderInstant::min(); }
+    HolderInstant held_until() const { return lease_ ? lease_->deadlines.end() : HolderInstant::min(); }
     std::uint64_t token() const { return lease_ ? lease_->token : 0; }
     /// The name that the relay granted; the requested one if no lease is held.
     const std::string& name() const { return lease_ ? lease_->name : what_.name; }
@@ -97,7 +98,7 @@ class Advert {
     struct Held {
         std::string name;
         std::uint64_t token = 0;
-        HolderInstant until{};
+        lease::HolderDeadlines deadlines{};
     };
     struct Pending {
         std::uint32_t number = 0;

@@ -44,5 +44,39 @@ TEST(Advertisements, over_a_limit_are_refused_with_the_code_that_a_relay_would_g
     EXPECT_EQ(code_of(many), "invalid_metadata");
 }
 
+UpdateResponse yes(std::uint64_t token, Duration expires_in) {
+    UpdateResponse response{.code = "ok", .name = "web", .token = token};
+    response.ttl = 60s;
+    response.expires_in = expires_in;
+    response.renew_in = 5s;
+    return response;
+}
+
+TEST(Advert, counts_from_its_request_less_the_margin_of_its_ttl) {  // T3
+    constexpr HolderInstant asked_at{100s};
+    Advert advert{{.name = "web"}};
+    Random random(1);
+    PublisherEvents events;
+    (void)advert.ask(1, asked_at);
+    advert.on_answer(yes(7, 40s), asked_at + 3s, random, events);
+    EXPECT_EQ(advert.held_until(), asked_at + 40s - 600ms);
+}
+
+TEST(Advert, is_not_held_again_by_an_answer_that_comes_after_its_end) {  // T3
+    constexpr HolderInstant asked_at{100s};
+    Advert advert{{.name = "web"}};
+    Random random(1);
+    PublisherEvents events;
+    (void)advert.ask(1, asked_at);
+    advert.on_answer(yes(7, 60s), asked_at, random, events);
+    (void)advert.ask(2, asked_at + 50s);
+    const HolderInstant end = advert.held_until();
+    advert.on_answer(yes(7, 60s), end, random, events);
+    EXPECT_FALSE(advert.held(end));
+    ASSERT_FALSE(events.empty());
+    EXPECT_EQ(events.back().what, PublisherEventKind::lost);
+    EXPECT_TRUE(advert.wants_to_ask(end)) << "it registers again";
+}
+
 }  // namespace
 }  // namespace holdfast::discovery::publisher
