@@ -5,6 +5,9 @@
 #include <utility>
 
 namespace holdfast::keys::drone {
+
+using lease::HolderDeadlines;
+
 namespace {
 
 constexpr Duration first_probe_pause = 50ms;
@@ -13,14 +16,12 @@ constexpr Duration max_probe_pause = 1s;
 constexpr Duration max_retry_pause = 2s;
 constexpr Duration retry_pause_min = 100ms;
 
-/// Limits the deadlines of an order. A controller's deadlines can only be early (K3), so any that are later than the
-/// key can last are wrong.
-KeyDeadlines drawn_in(const SpawnOrder& order, HolderInstant now) {
-    KeyDeadlines drawn = order.deadlines;
-    drawn.hard = std::min(drawn.hard, now + order.ttl * 5 / 6);
-    drawn.soft = std::min(drawn.soft, drawn.hard);
-    drawn.renew = std::min(drawn.renew, drawn.soft);
-    return drawn;
+/// The deadlines of an order. A controller's can only be early (K3), so any that are later than the key can last are
+/// wrong. It says only by when the backend must be dead: until a renewal the key ends there.
+HolderDeadlines deadlines_of(const SpawnOrder& order, HolderInstant now) {
+    const KeyDeadlines& stated = order.deadlines;
+    const HolderInstant hard = std::min(stated.hard, now + order.ttl * 5 / 6);
+    return HolderDeadlines{HolderDeadlines::Stated{stated.renew, stated.soft, hard, hard}};
 }
 
 }  // namespace
@@ -39,8 +40,7 @@ std::string_view to_string(EndReason reason) {
 
 Backend::Backend(SpawnOrder order, HolderInstant now)
     : order_(std::move(order)),
-      deadlines_(drawn_in(order_, now)),
-      renew_at_(deadlines_.renew),
+      deadlines_(deadlines_of(order_, now)),
       start_by_(now + order_.start_timeout),
       probe_pause_(first_probe_pause) {}
 
@@ -54,7 +54,8 @@ Backend::Needs Backend::take_step(HolderInstant now) {
     Needs needs;
     if (is_terminated()) return needs;
     if (!gone_ && !launched_) {
-        if (now >= deadlines_.soft) refuse(EndReason::key_lost, "the key had run out before anything could be started");
+        if (now >= deadlines_.soft())
+            refuse(EndReason::key_lost, "the key had run out before anything could be started");
         needs.launch = launched_ = !gone_;
     }
     if (gone_) {
@@ -62,25 +63,25 @@ Backend::Needs Backend::take_step(HolderInstant now) {
         needs.ended = true;
         return needs;
     }
-    if (const auto why = over(now)) stop(*why, deadlines_.hard);
+    if (const auto why = over(now)) stop(*why, deadlines_.hard());
     if (stopping() && now >= *kill_at_) enter(BackendState::hard_terminating);
     if (std::exchange(stop_untold_, false)) needs.stop_by = kill_at_;
     if (std::exchange(deadlines_moved_, false) && !stopping())
-        needs.deadlines = supervise::WorkDeadlines{deadlines_.soft, deadlines_.hard};
+        needs.deadlines = supervise::WorkDeadlines{deadlines_.soft(), deadlines_.hard()};
     needs.probe = probe_due(now);
     probing_ = probing_ || needs.probe;
     return needs;
 }
 
 HolderInstant Backend::renewal_at() const {
-    return may_be_renewed() && !stopping() && !renewing_ ? renew_at_ : HolderInstant::max();
+    return may_be_renewed() && !stopping() && !renewing_ ? deadlines_.renew_at() : HolderInstant::max();
 }
 
 HolderInstant Backend::next_due() const {
     if (gone_) return is_terminated() ? HolderInstant::max() : HolderInstant::min();
     if (!launched_ || stop_untold_ || deadlines_moved_) return HolderInstant::min();
     if (stopping()) return state_ == BackendState::hard_terminating ? HolderInstant::max() : *kill_at_;
-    HolderInstant next = deadlines_.soft;
+    HolderInstant next = deadlines_.soft();
     if (state_ < BackendState::ready) next = std::min(next, start_by_);
     if (state_ == BackendState::waiting && !probing_) next = std::min(next, probe_at_);
     if (lifetime_end_) next = std::min(next, *lifetime_end_);
@@ -135,24 +136,24 @@ void Backend::connections(bool any, HolderInstant now) {
 }
 
 void Backend::terminate(How how, HolderInstant now) {
-    if (!gone_) stop(EndReason::terminated, how == How::hard ? now : deadlines_.hard);
+    if (!gone_) stop(EndReason::terminated, how == How::hard ? now : deadlines_.hard());
 }
 
-void Backend::renewed(const KeyDeadlines& deadlines) {
+/// After a reply that came too late it ends at the deadlines it had.
+void Backend::renewed(const HolderDeadlines& deadlines, HolderInstant now) {
     renewing_ = false;
     if (stopping() || gone_) return;
-    deadlines_ = deadlines;
-    renew_at_ = deadlines.renew;
-    deadlines_moved_ = true;
+    if (deadlines_.on_answer(deadlines, now)) deadlines_moved_ = true;
 }
 
 void Backend::not_renewed(HolderInstant now) {
     renewing_ = false;
-    renew_at_ = now + std::clamp<Duration>((deadlines_.soft - now) / 5, retry_pause_min, max_retry_pause);
+    const Duration left = deadlines_.soft() - now;
+    deadlines_.on_failure(now + std::clamp<Duration>(left / 5, retry_pause_min, max_retry_pause));
 }
 
 void Backend::renew_at_once(HolderInstant now) {
-    renew_at_ = now;
+    deadlines_.renew_at_once(now);
 }
 
 void Backend::lost(HolderInstant now) {
@@ -170,7 +171,7 @@ void Backend::enter(BackendState state) {
 }
 
 void Backend::stop(EndReason reason, HolderInstant kill_at) {
-    kill_at = std::min({kill_at, deadlines_.hard, kill_at_.value_or(HolderInstant::max())});
+    kill_at = std::min({kill_at, deadlines_.hard(), kill_at_.value_or(HolderInstant::max())});
     if (!launched_) return refuse(reason, "it was to stop before it was started");
     if (kill_at_ == kill_at) return;
     if (!reason_) reason_ = reason;
@@ -181,7 +182,7 @@ void Backend::stop(EndReason reason, HolderInstant kill_at) {
 
 std::optional<EndReason> Backend::over(HolderInstant now) const {
     if (stopping()) return std::nullopt;
-    if (now >= deadlines_.soft) return EndReason::key_lost;
+    if (now >= deadlines_.soft()) return EndReason::key_lost;
     if (state_ < BackendState::ready && now >= start_by_) return EndReason::start_timed_out;
     if (lifetime_end_ && now >= *lifetime_end_) return EndReason::lifetime;
     if (idle_since_ && now >= *idle_since_ + *order_.idle_max) return EndReason::idle;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "keys/drone/orders.h"
+#include "lease/holder_deadlines.h"
 #include "supervise/guardian_rules.h"
 
 namespace holdfast::keys::drone {
@@ -64,7 +65,7 @@ class Backend {
     /// When to renew the key next; max() while a renewal is under way or once the backend is to stop.
     HolderInstant renewal_at() const;
     void renewing() { renewing_ = true; }
-    void renewed(const KeyDeadlines& deadlines);
+    void renewed(const lease::HolderDeadlines& deadlines, HolderInstant now);
     /// No reply, or an inconclusive one: the renewal is retried until the soft deadline.
     void not_renewed(HolderInstant now);
     void renew_at_once(HolderInstant now);
@@ -80,7 +81,7 @@ class Backend {
     const std::optional<int>& exit_code() const { return exit_code_; }
     const std::string& message() const { return message_; }
     std::uint16_t port() const { return port_; }
-    const KeyDeadlines& deadlines() const { return deadlines_; }
+    const lease::HolderDeadlines& deadlines() const { return deadlines_; }
     bool is_terminated() const { return state_ == BackendState::terminated; }
     /// The backend holds its key, as far as the drone knows.
     bool holds() const { return !gone_ && !lost_; }
@@ -107,8 +108,7 @@ class Backend {
     std::optional<int> exit_code_;
     std::string message_;
     std::uint16_t port_ = 0;
-    KeyDeadlines deadlines_;
-    HolderInstant renew_at_;
+    lease::HolderDeadlines deadlines_;
     HolderInstant start_by_;
     std::optional<HolderInstant> lifetime_end_;
     std::optional<HolderInstant> idle_since_;

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/code.h"
-#include "client/deadlines.h"
 #include "lease/resource.h"
 
 namespace holdfast::keys::drone {
@@ -26,7 +25,7 @@ BackendReport report_of(const std::string& id, const Backend& backend, HolderIns
     report.exit_code = backend.exit_code();
     report.message = backend.message();
     report.port = backend.port();
-    const Duration left = backend.deadlines().hard - now;
+    const Duration left = backend.deadlines().hard() - now;
     // A barred key is left out: a server that lost its memory would restore it from this field without the bar.
     if (backend.may_be_renewed() && left > Duration::zero()) report.holds_for = left;
     report.version = backend.version();
@@ -39,7 +38,7 @@ int rank_of(const Backend& backend) {
 
 /// By then the key has expired, and a repeated order is past its deadline.
 HolderInstant key_end(const Backend& backend) {
-    return backend.deadlines().hard + backend.order().ttl;
+    return backend.deadlines().hard() + backend.order().ttl;
 }
 
 }  // namespace
@@ -68,8 +67,8 @@ std::vector<Effect> DroneCore::step(HolderInstant now) {
 
 void DroneCore::take_needs(const std::string& id, Backend& backend, HolderInstant now) {
     const Backend::Needs needs = backend.step(now);
-    const KeyDeadlines& deadlines = backend.deadlines();
-    if (needs.launch) effects_.push_back(Launch{backend.order(), {deadlines.soft, deadlines.hard}});
+    const lease::HolderDeadlines& deadlines = backend.deadlines();
+    if (needs.launch) effects_.push_back(Launch{backend.order(), {deadlines.soft(), deadlines.hard()}});
     if (needs.deadlines) effects_.push_back(MoveDeadlines{id, *needs.deadlines});
     if (needs.stop_by) {
         note(fmt::format("stopping backend {}: {}", id, to_string(*backend.reason())));
@@ -90,7 +89,7 @@ void DroneCore::renew_due(HolderInstant now) {
         backend.renewing();
         ask.backends.push_back(id);
         ask.leases.push_back(lease_of(backend.order().key, backend.order().token));
-        shortest = std::min(shortest, backend.deadlines().soft - now);
+        shortest = std::min(shortest, backend.deadlines().soft() - now);
     }
     if (ask.leases.empty()) return;
     ask.timeout = std::clamp<Duration>(shortest / 3, 200ms, 5s);  // so that a lost reply leaves time for a retry
@@ -208,10 +207,12 @@ std::size_t DroneCore::running() const {
 
 namespace {
 
-/// Counted from when the renewal was sent (T3). A key is renewed at half its TTL (T4).
-KeyDeadlines deadlines_from(const client::Timing& timing, HolderInstant sent_at) {
-    const client::Deadlines found = client::deadlines_of({sent_at, timing.timeline, timing.ttl});
-    return {std::min(sent_at + timing.ttl / 2, found.soft), found.soft, found.hard};
+/// A key is renewed at half its TTL (T4).
+lease::HolderDeadlines deadlines_of(const client::Timing& timing, HolderInstant sent_at, HolderInstant now) {
+    lease::Timeline timeline = timing.timeline;
+    timeline.renew_in = timing.ttl / 2;
+    return lease::HolderDeadlines{
+        lease::TimedAnswer{.sent_at = sent_at, .arrived_at = now, .timeline = timeline, .ttl = timing.ttl}};
 }
 
 /// The lease is still valid but will not be renewed: it ends on its timeline (R7).
@@ -323,7 +324,7 @@ void DroneCore::on_reply(const std::string& id, const client::RenewReply& reply,
     Backend& backend = backends_.at(id);
     if (const auto* error = std::get_if<Error>(&reply)) return on_refusal(id, backend, *error, controller, now);
     reassertions_.erase(id);
-    backend.renewed(deadlines_from(std::get<client::Timing>(reply), ask.clock));
+    backend.renewed(deadlines_of(std::get<client::Timing>(reply), ask.clock, now), now);
 }
 
 void DroneCore::on_refusal(const std::string& id, Backend& backend, const Error& error, std::size_t controller,

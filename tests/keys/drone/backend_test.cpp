@@ -14,6 +14,11 @@ Backend running(SpawnOrder order = spawn_order()) {
     return backend;
 }
 
+/// A renewal that moves the deadlines to these, and the end after them.
+lease::HolderDeadlines renewed(HolderInstant renew, HolderInstant soft, HolderInstant hard) {
+    return lease::HolderDeadlines{lease::HolderDeadlines::Stated{renew, soft, hard, hard + 10s}};
+}
+
 SpawnOrder probed_order() {
     SpawnOrder order = spawn_order();
     order.ready = {Readiness::By::tcp};
@@ -78,8 +83,8 @@ TEST(Backend, is_not_started_if_the_key_has_run_out) {
 TEST(Backend, does_not_believe_in_deadlines_that_the_key_cannot_have) {
     SpawnOrder order = spawn_order("b-1", at(1000h));
     const Backend backend{order, at(0s)};
-    EXPECT_EQ(backend.deadlines().hard, at(50s));
-    EXPECT_LE(backend.deadlines().soft, backend.deadlines().hard);
+    EXPECT_EQ(backend.deadlines().hard(), at(50s));
+    EXPECT_LE(backend.deadlines().soft(), backend.deadlines().hard());
 }
 
 TEST(Backend, stops_at_the_soft_deadline_and_is_killed_at_the_hard_one) {
@@ -97,7 +102,7 @@ TEST(Backend, a_renewal_moves_the_deadlines_and_the_guardian_is_told) {
     EXPECT_EQ(backend.renewal_at(), at(30s));
     backend.renewing();
     EXPECT_EQ(backend.renewal_at(), HolderInstant::max()) << "one at a time";
-    backend.renewed({at(60s), at(70s), at(80s)});
+    backend.renewed(renewed(at(60s), at(70s), at(80s)), at(31s));
     const auto needs = backend.step(at(31s));
     ASSERT_TRUE(needs.deadlines);
     EXPECT_EQ(needs.deadlines->hard, at(80s));
@@ -109,9 +114,17 @@ TEST(Backend, a_renewal_does_not_take_a_stop_back) {
     Backend backend = running();
     backend.renewing();
     EXPECT_TRUE(backend.step(at(40s)).stop_by);
-    backend.renewed({at(60s), at(70s), at(80s)});
+    backend.renewed(renewed(at(60s), at(70s), at(80s)), at(41s));
     EXPECT_FALSE(backend.step(at(41s)).deadlines);
-    EXPECT_EQ(backend.deadlines().hard, at(50s));
+    EXPECT_EQ(backend.deadlines().hard(), at(50s));
+}
+
+TEST(Backend, a_renewal_that_is_answered_after_the_end_changes_nothing) {  // T3
+    Backend backend = running();
+    backend.renewing();
+    backend.renewed(renewed(at(60s), at(70s), at(80s)), at(50s));
+    EXPECT_EQ(backend.step(at(50s)).stop_by, at(50s));
+    EXPECT_EQ(backend.reason(), EndReason::key_lost);
 }
 
 TEST(Backend, a_renewal_that_failed_is_tried_again_before_the_soft_deadline) {
