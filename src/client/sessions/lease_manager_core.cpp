@@ -245,12 +245,12 @@ std::string LeaseManager::Core::preferred_owner(const std::string& session) cons
 SessionInfo LeaseManager::Core::info_of(const std::string& session,
                                         const client::sessions::SessionLeases::Session& known,
                                         HolderInstant now) const {
-    const bool held = known.held() && now < known.end;
+    const bool held = known.held() && known.deadlines.held(now);
     SessionInfo info{.session = session,
                      .state = known.held() && !held ? Ownership::unknown : known.state,
                      .owner = known.owner,
                      .preferred = known.preferred,
-                     .remaining = held ? known.end - now : Duration{0},
+                     .remaining = held ? known.deadlines.end() - now : Duration{0},
                      .polls = known.polls,
                      .handing_over = known.handing};
     if (held) {

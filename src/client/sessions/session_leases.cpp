@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/rendezvous.h"
-#include "client/deadlines.h"
 
 namespace holdfast::client::sessions {
 namespace {
@@ -70,7 +69,7 @@ bool SessionLeases::begin_poll(const std::string& session, HolderInstant now) {
     const auto found = sessions_.find(session);
     if (found == sessions_.end()) return false;
     Entry& one = found->second;
-    if (!one.held() || one.leaving() || now >= one.end) return false;
+    if (!one.held() || one.leaving() || !one.deadlines.held(now)) return false;
     ++one.polls;
     return true;
 }
@@ -203,7 +202,7 @@ void SessionLeases::forget(const std::string& session) {
 void SessionLeases::set_state(const std::string& session, Entry& one, Ownership to) {
     const Ownership from = std::exchange(one.state, to);
     if (from == to && to != Ownership::owned) return;
-    changes_.push_back({session, from, to, one.held() ? one.end : HolderInstant{}, false, one.owner});
+    changes_.push_back({session, from, to, one.held() ? one.deadlines.end() : HolderInstant{}, false, one.owner});
 }
 
 void SessionLeases::drop(const std::string& session, Entry& one, Ownership to, const std::string& owner) {
@@ -246,6 +245,14 @@ namespace {
 /// How long an instance is not offered a session that it did not acquire, in multiples of `chance`.
 constexpr int declined_for = 30;
 
+/// The store of the sessions states no timeline: the one of ownership (T4).
+lease::HolderDeadlines deadlines_of(const LeaseRequest& answered, const SessionLeases::Rules& rules,
+                                    HolderInstant now) {
+    const lease::Timeline timeline{rules.renew_every, rules.ttl * 2 / 3, rules.ttl * 11 / 12, rules.ttl};
+    return lease::HolderDeadlines{
+        lease::TimedAnswer{.sent_at = answered.sent_at, .arrived_at = now, .timeline = timeline, .ttl = rules.ttl}};
+}
+
 }  // namespace
 
 void SessionLeases::answer(const LeaseRequest& request, const LeaseAnswer& answer, HolderInstant now) {
@@ -266,11 +273,12 @@ void SessionLeases::answer(const LeaseRequest& request, const LeaseAnswer& answe
     }
 }
 
-/// T3: the time counts from when the answered request was sent.
 void SessionLeases::own(const LeaseRequest& request, Entry& one, HolderInstant now) {
     const std::string& session = request.session;
-    const HolderInstant end = request.sent_at + rules_.ttl - lease::skew_margin(rules_.ttl);
-    if (end <= now) return read_after_failure(session, one, now);
+    const lease::HolderDeadlines answered = deadlines_of(request, rules_, now);
+    const bool in_time = one.held() ? one.deadlines.on_answer(answered, now) : answered.held(now);
+    if (!in_time) return read_after_failure(session, one, now);
+    one.deadlines = answered;
     one.owner = rules_.instance;
     one.free_since.reset();
     ++one.verdicts;
@@ -281,9 +289,8 @@ void SessionLeases::own(const LeaseRequest& request, Entry& one, HolderInstant n
         one.declined_until = now + declined_for * rules_.chance;
     }
     if (one.gone && one.polls == 0) return plan(session, one, Step::release, now);
-    one.end = end;
     one.renewed = request.sent_at;
-    ends_.put(session, end);
+    ends_.put(session, one.deadlines.end());
     set_state(session, one, Ownership::owned);
     plan(session, one, Step::renew, next_renewal(now));
     hand_over_if_due(session, one, now);

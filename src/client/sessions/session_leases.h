@@ -11,6 +11,7 @@
 
 #include "base/rendezvous.h"
 #include "base/time.h"
+#include "lease/holder_deadlines.h"
 
 namespace holdfast::client::sessions {
 
@@ -90,11 +91,11 @@ class SessionLeases {
     };
     struct Session {
         Ownership state = Ownership::unknown;
-        std::string owner{};       ///< from the last answer
-        std::string preferred{};   ///< empty: no live instance is known
-        HolderInstant end{};       ///< the local deadline, if it is owned or uncertain
-        HolderInstant acquired{};  ///< when its acquire was sent, if it is owned or uncertain
-        HolderInstant renewed{};   ///< when its last successful renewal was sent, likewise
+        std::string owner{};                 ///< from the last answer
+        std::string preferred{};             ///< empty: no live instance is known
+        lease::HolderDeadlines deadlines{};  ///< if it is owned or uncertain
+        HolderInstant acquired{};            ///< when its acquire was sent, if it is owned or uncertain
+        HolderInstant renewed{};             ///< when its last successful renewal was sent, likewise
         int polls = 0;
         bool handing = false;        ///< to its preferred owner, once the polls in progress have ended
         std::uint64_t verdicts = 0;  ///< number of results so far: owned or not, or no answer

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rendezvous.h"
-#include "client/deadlines.h"
+#include "lease/skew_margin.h"
 
 namespace holdfast::client::sessions {
 namespace {
@@ -92,7 +92,7 @@ TEST_F(SessionLeasesTest, counts_from_the_sending_and_ends_before_the_store_does
     const auto request = expect(Ask::acquire);
     now += 4s;
     say(request, LeaseAnswer::Kind::yes);
-    EXPECT_EQ(leases.find(mine)->end, start + 30s - lease::skew_margin(30s));
+    EXPECT_EQ(leases.find(mine)->deadlines.end(), start + 30s - lease::skew_margin(30s));
 }
 
 TEST_F(SessionLeasesTest, does_not_believe_a_grant_that_came_too_late) {
@@ -110,7 +110,7 @@ TEST_F(SessionLeasesTest, renews_at_whole_intervals_so_that_all_go_together) {
     EXPECT_EQ(leases.next(), start + 10s);
     to_next();
     yes(Ask::renew);
-    EXPECT_EQ(leases.find(mine)->end, start + 40s - lease::skew_margin(30s));
+    EXPECT_EQ(leases.find(mine)->deadlines.end(), start + 40s - lease::skew_margin(30s));
     EXPECT_EQ(leases.next(), start + 20s);
 }
 
@@ -291,7 +291,7 @@ TEST_F(SessionLeasesTest, ends_at_the_deadline_in_any_case) {
     unanswered(Ask::renew);
     while (now < start + 29s) {
         to_next();
-        if (leases.find(mine)->held() && now < leases.find(mine)->end) unanswered(Ask::read);
+        if (leases.find(mine)->held() && now < leases.find(mine)->deadlines.end()) unanswered(Ask::read);
     }
     now = start + 30s - lease::skew_margin(30s);
     leases.end_overdue(now);

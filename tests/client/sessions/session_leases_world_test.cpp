@@ -175,7 +175,7 @@ class World {
             std::string owner;
             for (const auto& process : processes_) {
                 const auto* one = process->leases.find(session);
-                if (one == nullptr || !one->held() || now_ >= one->end) continue;
+                if (one == nullptr || !one->held() || !one->deadlines.held(now_)) continue;
                 if (!owner.empty()) violation_ = session + " is owned by " + owner + " and " + process->name;
                 owner = process->name;
             }
