@@ -42,6 +42,14 @@ Duration pause_after(const Failure& failure) {
     return std::min<Duration>(failure.retry_in.value_or(200ms), max_retry_in);
 }
 
+lease::HolderDeadlines deadlines_of(const TimedGrant& granted, HolderInstant arrived_at) {
+    return lease::HolderDeadlines{lease::TimedAnswer{.sent_at = granted.sent_at,
+                                                     .arrived_at = arrived_at,
+                                                     .timeline = granted.timing.timeline,
+                                                     .ttl = granted.timing.ttl,
+                                                     .waited = granted.waited}};
+}
+
 /// A leader's session proves its leadership (R2). It is marked private, so that the other leases of the manifest do not
 /// reveal it.
 std::string session_of_its_own(const std::vector<Intent>& intents) {
@@ -174,20 +182,16 @@ void Acquiring::pause(Duration at_most) {
 /// Makes a lease of a grant, if enough of it is left. After a long wait, in which the clocks may have drifted apart, or
 /// a slow answer, much of the TTL is used up by the holder's clock: the lease is renewed first (T3).
 std::variant<Lease, Failure> Acquiring::settle(const std::vector<TimedGrant>& timed) {
-    // No grant was made after its answer arrived, no matter how long the authority says the request waited.
     const HolderInstant now = holder_clock_now();
-    const auto counted = [now](const TimedGrant& one) {
-        return deadlines_of({std::min(one.counts_from, now), one.timing.timeline, one.timing.ttl});
-    };
     std::vector<Grant> grants;
-    auto deadlines = counted(timed.front());
+    auto deadlines = deadlines_of(timed.front(), now);
     for (const TimedGrant& one : timed) {
         grants.push_back(one.grant);
-        deadlines = earlier_of(deadlines, counted(one));
+        deadlines = deadlines.earlier_of(deadlines_of(one, now));
     }
     std::optional<Failure> failure;
-    if (holder_clock_now() >= deadlines.renew) failure = confirm(grants, deadlines);
-    if (!failure && holder_clock_now() >= deadlines.end)
+    if (holder_clock_now() >= deadlines.renew_at()) failure = confirm(grants, deadlines);
+    if (!failure && !deadlines.held(holder_clock_now()))
         failure = unreachable("the server's answer came too late to be of use");
     if (stop_.stop_requested()) failure = broken_off();
     if (failure) {
@@ -200,14 +204,14 @@ std::variant<Lease, Failure> Acquiring::settle(const std::vector<TimedGrant>& ti
 }
 
 /// Renews at once. Without an answer the deadlines stay as they were.
-std::optional<Failure> Acquiring::confirm(const std::vector<Grant>& grants, Deadlines& deadlines) {
+std::optional<Failure> Acquiring::confirm(const std::vector<Grant>& grants, lease::HolderDeadlines& deadlines) {
     RenewalBatch batch(core_->holder, core_->epoch->get());
     batch.add(0, grants, HolderInstant::max());
     const HolderInstant sent_at = holder_clock_now();
     const auto way = stop_.stop_possible() ? core_->transport->twin() : core_->transport;
     const std::stop_callback on_stop(stop_, [&way] { way->stop(); });
     const auto reply = way->renew(batch.names(), core_->timeout);
-    const auto [key, answer, why] = batch.answers(reply, sent_at).front();
+    const auto [key, answer, why] = batch.answers(reply, {sent_at, holder_clock_now()}).front();
     if (const auto* granted = std::get_if<RenewalGranted>(&answer)) deadlines = granted->deadlines;
     const auto* rejected = std::get_if<RenewalRejected>(&answer);
     if (rejected == nullptr || !means_lost(rejected->code)) return std::nullopt;

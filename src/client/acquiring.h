@@ -12,8 +12,8 @@
 #include "base/random.h"
 #include "base/time.h"
 #include "client/client_core.h"
-#include "client/deadlines.h"
 #include "client/transport.h"
+#include "lease/holder_deadlines.h"
 
 namespace holdfast::client {
 
@@ -42,7 +42,7 @@ class Acquiring {
     Acquired cancelled(AcquireReply reply);
     void give_back(const std::vector<Grant>& grants) const;
     std::variant<Lease, Failure> settle(const std::vector<TimedGrant>& grants);
-    std::optional<Failure> confirm(const std::vector<Grant>& grants, Deadlines& deadlines);
+    std::optional<Failure> confirm(const std::vector<Grant>& grants, lease::HolderDeadlines& deadlines);
     bool may_ask_again(const Failure& failure) const;
     bool goes_on(const Failure& failure) const { return !goes_on_ || goes_on_(failure); }
     void pause(Duration at_most);

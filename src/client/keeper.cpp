@@ -27,7 +27,7 @@ bool means_lost(std::string_view code) {
 
 void Keeper::add(const Kept& lease, HolderInstant now) {
     Entry entry{.deadlines = lease.deadlines, .renew = lease.renew};
-    entry.renew_at = first_try(lease.deadlines, now);
+    spread(entry, now);
     const auto [place, is_new] = leases_.emplace(lease.key, entry);
     HOLDFAST_ASSERT(is_new);
     schedule(lease.key, place->second);
@@ -44,7 +44,7 @@ std::vector<Keeper::Key> Keeper::take_due(HolderInstant now) {
     for (const auto& [wake_at, key] : agenda_) {
         if (wake_at > now + company) break;
         const Entry& entry = leases_.at(key);
-        if (entry.renew && !entry.under_way && now < entry.deadlines.end) due.push_back(key);
+        if (entry.renew && !entry.under_way && entry.deadlines.held(now)) due.push_back(key);
     }
     for (const Key key : due) {
         Entry& entry = leases_.at(key);
@@ -61,18 +61,17 @@ Outcome Keeper::answer(Key key, const RenewalAnswer& answer, HolderInstant now) 
     entry.under_way = false;
     const auto* granted = std::get_if<RenewalGranted>(&answer);
     const auto* rejected = std::get_if<RenewalRejected>(&answer);
-    const HolderInstant end = granted ? granted->deadlines.end : entry.deadlines.end;
-    if (now >= entry.deadlines.end || now >= end || (rejected && means_lost(rejected->code))) {
+    const bool in_time = granted ? entry.deadlines.on_answer(granted->deadlines, now) : entry.deadlines.held(now);
+    if (!in_time || (rejected && means_lost(rejected->code))) {
         forget(key, entry);
         return Outcome::lost;
     }
     if (granted) {
         entry.failures = 0;
-        entry.deadlines = granted->deadlines;
-        entry.renew_at = first_try(entry.deadlines, now);
+        spread(entry, now);
     } else {
         if (rejected && code_in(rejected->code) == Code::renewal_barred) entry.renew = false;
-        entry.renew_at = next_try(entry, now);
+        entry.deadlines.on_failure(next_try(entry, now));
         ++entry.failures;
     }
     schedule(key, entry);
@@ -83,7 +82,7 @@ std::vector<Keeper::Key> Keeper::take_ended(HolderInstant now) {
     std::vector<Key> ended;
     for (const auto& [wake_at, key] : agenda_) {
         if (wake_at > now) break;
-        if (leases_.at(key).deadlines.end <= now) ended.push_back(key);
+        if (!leases_.at(key).deadlines.held(now)) ended.push_back(key);
     }
     for (const Key key : ended)
         forget(key, leases_.at(key));
@@ -93,7 +92,8 @@ std::vector<Keeper::Key> Keeper::take_ended(HolderInstant now) {
 void Keeper::schedule(Key key, Entry& entry) {
     agenda_.erase({entry.wake_at, key});
     const bool renews = entry.renew && !entry.under_way;
-    entry.wake_at = renews ? std::min(entry.renew_at, entry.deadlines.end) : entry.deadlines.end;
+    const HolderInstant end = entry.deadlines.end();
+    entry.wake_at = renews ? std::min(entry.deadlines.renew_at(), end) : end;
     agenda_.insert({entry.wake_at, key});
 }
 
@@ -103,15 +103,13 @@ void Keeper::forget(Key key, const Entry& entry) {
 }
 
 /// Up to a fifth sooner than it is due, so that holders that started together do not renew together.
-HolderInstant Keeper::first_try(const Deadlines& deadlines, HolderInstant now) {
-    if (deadlines.renew <= now) return now;
-    const Duration ahead = deadlines.renew - now;
-    return deadlines.renew - std::chrono::duration_cast<Duration>(ahead * (random_.unit() / 5));
+void Keeper::spread(Entry& entry, HolderInstant now) {
+    entry.deadlines.hasten(random_.unit() / 5, now);
 }
 
 /// The backoff doubles after each failure, but always leaves time for more retries before the deadline.
 HolderInstant Keeper::next_try(const Entry& entry, HolderInstant now) {
-    const Duration left = entry.deadlines.end - now;
+    const Duration left = entry.deadlines.end() - now;
     const Duration doubled = renewal_pause_min * (1 << std::min(entry.failures, 8U));
     const Duration pause = std::max(std::min({doubled, max_renewal_pause, left / 8}), renewal_pause_min);
     return now + std::chrono::duration_cast<Duration>(pause * (0.5 + random_.unit() / 2));

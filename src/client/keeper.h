@@ -12,13 +12,13 @@
 
 #include "base/random.h"
 #include "base/time.h"
-#include "client/deadlines.h"
+#include "lease/holder_deadlines.h"
 
 namespace holdfast::client {
 
 /// The result of one renewal.
 struct RenewalGranted {
-    Deadlines deadlines;  ///< counted from when the renewal was sent (T3)
+    lease::HolderDeadlines deadlines;
 };
 struct RenewalRejected {
     std::string code;
@@ -39,7 +39,7 @@ class Keeper {
 
     struct Kept {
         Key key = 0;
-        Deadlines deadlines;
+        lease::HolderDeadlines deadlines;
         bool renew = true;  ///< false: only its deadline is watched
     };
     /// REQUIRES: the key is not kept yet.
@@ -57,7 +57,7 @@ class Keeper {
     std::vector<Key> take_ended(HolderInstant now);
 
     /// The end of a kept lease. REQUIRES: it is kept.
-    HolderInstant end_of(Key key) const { return leases_.at(key).deadlines.end; }
+    HolderInstant end_of(Key key) const { return leases_.at(key).deadlines.end(); }
 
     /// When to call take_due() and take_ended() next; HolderInstant::max() if nothing is kept.
     HolderInstant next() const { return agenda_.empty() ? HolderInstant::max() : agenda_.begin()->first; }
@@ -66,17 +66,16 @@ class Keeper {
 
  private:
     struct Entry {
-        Deadlines deadlines;
+        lease::HolderDeadlines deadlines;
         bool renew = true;
         bool under_way = false;
         unsigned failures = 0;
-        HolderInstant renew_at{};
         HolderInstant wake_at{};  ///< its place in the agenda
     };
 
     void schedule(Key key, Entry& entry);
     void forget(Key key, const Entry& entry);
-    HolderInstant first_try(const Deadlines& deadlines, HolderInstant now);
+    void spread(Entry& entry, HolderInstant now);
     HolderInstant next_try(const Entry& entry, HolderInstant now);
 
     Random random_;

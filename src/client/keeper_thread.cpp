@@ -146,7 +146,7 @@ void KeeperThread::Loop::dispatch(RenewalBatch batch) {
 void KeeperThread::Loop::send(const RenewalBatch& batch) {
     const HolderInstant sent_at = holder_clock_now();
     const auto reply = config.transport->renew(batch.names(), batch.patience(sent_at, config.timeout));
-    auto answers = batch.answers(reply, sent_at);
+    auto answers = batch.answers(reply, {sent_at, holder_clock_now()});
     const std::lock_guard lock(mutex);
     for (auto& answer : answers)
         arrived.push_back(std::move(answer));

@@ -11,8 +11,8 @@
 
 #include "base/time.h"
 #include "client/callbacks.h"
-#include "client/deadlines.h"
 #include "client/transport.h"
+#include "lease/holder_deadlines.h"
 
 namespace holdfast::client {
 
@@ -52,7 +52,7 @@ class KeeperThread {
 
     struct Task {
         std::shared_ptr<Lease::State> lease;
-        Deadlines deadlines;
+        lease::HolderDeadlines deadlines;
         bool renew = true;  ///< false: only its end is reported
     };
     void add(const Task& task);

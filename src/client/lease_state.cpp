@@ -17,15 +17,15 @@ HolderInstant instant(std::int64_t count) {
 
 }  // namespace
 
-Lease::State::State(std::vector<Grant> granted, std::string in_session, const client::Deadlines& deadlines,
+Lease::State::State(std::vector<Grant> granted, std::string in_session, const lease::HolderDeadlines& deadlines,
                     std::shared_ptr<Client::Core> owner)
-    : grants(std::move(granted)), session(std::move(in_session)), until_(deadlines.end), core_(std::move(owner)) {
+    : grants(std::move(granted)), session(std::move(in_session)), until_(deadlines.end()), core_(std::move(owner)) {
     set_soft_and_hard(deadlines);
 }
 
-void Lease::State::set_soft_and_hard(const client::Deadlines& deadlines) noexcept {
-    soft_.store(deadlines.soft.time_since_epoch().count(), std::memory_order_relaxed);
-    hard_.store(deadlines.hard.time_since_epoch().count(), std::memory_order_relaxed);
+void Lease::State::set_soft_and_hard(const lease::HolderDeadlines& deadlines) noexcept {
+    soft_.store(deadlines.soft().time_since_epoch().count(), std::memory_order_relaxed);
+    hard_.store(deadlines.hard().time_since_epoch().count(), std::memory_order_relaxed);
 }
 
 /// Loads the deadlines before it reads the clock, as HeldUntil does: the remaining time is never overstated.
@@ -39,8 +39,8 @@ Remaining Lease::State::remaining() noexcept {
     return {left(soft), left(hard), left(end)};
 }
 
-bool Lease::State::move(const client::Deadlines& deadlines, HolderInstant now) noexcept {
-    if (!until_.move(deadlines.end, now)) return false;
+bool Lease::State::move(const lease::HolderDeadlines& deadlines, HolderInstant now) noexcept {
+    if (!until_.move(deadlines.end(), now)) return false;
     set_soft_and_hard(deadlines);
     return true;
 }

@@ -13,16 +13,16 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "client/deadlines.h"
 #include "client/forks.h"
 #include "client/held_until.h"
+#include "lease/holder_deadlines.h"
 
 namespace holdfast {
 
 /// The state that a Lease shares with the keeper: the keeper moves the deadlines and reports loss, all other threads
 /// read.
 struct Lease::State {
-    State(std::vector<Grant> granted, std::string in_session, const client::Deadlines& deadlines,
+    State(std::vector<Grant> granted, std::string in_session, const lease::HolderDeadlines& deadlines,
           std::shared_ptr<Client::Core> owner);
 
     bool held() noexcept { return born_ == client::forks() && until_.held_by(holder_clock_now); }
@@ -42,7 +42,7 @@ struct Lease::State {
     }
 
     /// For the keeper. Returns false if the lease was already over: it stays over.
-    bool move(const client::Deadlines& deadlines, HolderInstant now) noexcept;
+    bool move(const lease::HolderDeadlines& deadlines, HolderInstant now) noexcept;
     /// For the keeper: records a successful renewal, or the first failed one. Returns true if the caller must submit
     /// the lease to Callbacks.
     [[nodiscard]] bool change(Outcome outcome);
@@ -58,7 +58,7 @@ struct Lease::State {
  private:
     static constexpr std::uint64_t no_progress = UINT64_MAX;
 
-    void set_soft_and_hard(const client::Deadlines& deadlines) noexcept;
+    void set_soft_and_hard(const lease::HolderDeadlines& deadlines) noexcept;
     std::shared_ptr<Client::Core> finish();
 
     const std::uint32_t born_ = client::forks();

@@ -64,7 +64,8 @@ AcquireReply to_reply(const authority::AcquireGranted& granted, HolderInstant se
                            std::string(lease::split_name(held.resource).resource),
                            std::string(to_string(held.lease.predicate)), held.lease.token},
                           timing_of(held),
-                          sent_at + granted.waited});
+                          sent_at,
+                          granted.waited});
     return grants;
 }
 

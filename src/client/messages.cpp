@@ -22,10 +22,10 @@ Timing read_timing(JsonReader& reader, const json::object& lease) {
             reader.milliseconds(lease, "ttl_ms")};
 }
 
-TimedGrant read_grant(JsonReader& reader, const json::object& lease, HolderInstant counts_from) {
+TimedGrant read_grant(JsonReader& reader, const json::object& lease) {
     Grant grant{reader.text(lease, "id"), reader.text(lease, "resource"), reader.text(lease, "predicate"),
                 static_cast<std::uint64_t>(reader.number(lease, "token"))};
-    return {std::move(grant), read_timing(reader, lease), counts_from};
+    return {.grant = std::move(grant), .timing = read_timing(reader, lease)};
 }
 
 AcquireReply read_granted(const HttpResponse& response) {
@@ -33,8 +33,11 @@ AcquireReply read_granted(const HttpResponse& response) {
     const auto& answer = reader.object(reader.document());
     const Duration waited = answer.contains("waited_ms") ? reader.milliseconds(answer, "waited_ms") : Duration::zero();
     std::vector<TimedGrant> grants;
-    for (const auto& lease : reader.array(answer, "leases"))
-        grants.push_back(read_grant(reader, reader.object(lease), response.sent_at + waited));
+    for (const auto& lease : reader.array(answer, "leases")) {
+        grants.push_back(read_grant(reader, reader.object(lease)));
+        grants.back().sent_at = response.sent_at;
+        grants.back().waited = waited;
+    }
     if (!reader.ok() || grants.empty()) return NoAnswer{"the server's answer makes no sense"};
     return grants;
 }

@@ -16,19 +16,25 @@ constexpr std::size_t bytes_around_id = 50;
 constexpr Duration patience_min = 100ms;
 
 /// The worst of the grants decides: if one is lost, all are (G1).
-RenewalBatch::Answer judge(Keeper::Key key, std::span<const RenewReply> replies, HolderInstant sent_at) {
-    Deadlines deadlines{HolderInstant::max(), HolderInstant::max(), HolderInstant::max(), HolderInstant::max()};
+RenewalBatch::Answer judge(Keeper::Key key, std::span<const RenewReply> replies,
+                           const RenewalBatch::Exchange& exchange) {
+    std::optional<lease::HolderDeadlines> deadlines;
     const Error* why = nullptr;
     const auto weight = [](const Error& error) {
         return means_lost(error.code) ? 2 : code_in(error.code) == Code::renewal_barred ? 1 : 0;
     };
     for (const auto& reply : replies) {
-        if (const auto* timing = std::get_if<Timing>(&reply))
-            deadlines = earlier_of(deadlines, deadlines_of({sent_at, timing->timeline, timing->ttl}));
-        else if (const auto& error = std::get<Error>(reply); why == nullptr || weight(error) > weight(*why))
+        if (const auto* timing = std::get_if<Timing>(&reply)) {
+            const lease::HolderDeadlines one{lease::TimedAnswer{.sent_at = exchange.sent_at,
+                                                                .arrived_at = exchange.arrived_at,
+                                                                .timeline = timing->timeline,
+                                                                .ttl = timing->ttl}};
+            deadlines = deadlines ? deadlines->earlier_of(one) : one;
+        } else if (const auto& error = std::get<Error>(reply); why == nullptr || weight(error) > weight(*why)) {
             why = &error;
+        }
     }
-    if (why == nullptr) return {key, RenewalGranted{deadlines}, {}};
+    if (why == nullptr) return {key, RenewalGranted{deadlines.value_or(lease::HolderDeadlines{})}, {}};
     if (weight(*why) > 0) return {key, RenewalRejected{why->code}, *why};
     return {key, RenewalUnanswered{}, *why};
 }
@@ -56,12 +62,12 @@ Duration RenewalBatch::patience(HolderInstant now, Duration most) const {
 }
 
 std::vector<RenewalBatch::Answer> RenewalBatch::answers(const Result<std::vector<RenewReply>>& reply,
-                                                        HolderInstant sent_at) const {
+                                                        const Exchange& exchange) const {
     std::vector<Answer> answers;
     std::size_t from = 0;
     for (const auto& part : parts_) {
         if (reply)
-            answers.push_back(judge(part.key, std::span(*reply).subspan(from, part.grants), sent_at));
+            answers.push_back(judge(part.key, std::span(*reply).subspan(from, part.grants), exchange));
         else if (code_in(reply.error().code) == Code::stale_epoch)  // for the whole message: a newer incarnation exists
             answers.push_back({part.key, RenewalRejected{reply.error().code}, reply.error()});
         else

@@ -30,14 +30,18 @@ class RenewalBatch {
     /// The timeout for the answer: short enough to retry before the first of these leases ends.
     Duration patience(HolderInstant now, Duration most) const;
 
+    /// When the message was sent, and when its reply arrived.
+    struct Exchange {
+        HolderInstant sent_at;
+        HolderInstant arrived_at;
+    };
     struct Answer {
         Keeper::Key key = 0;
         RenewalAnswer answer;
         Error why;  ///< unless granted
     };
-    /// The answer for each key, from the reply to this message, which was sent at `sent_at`. A key is renewed if all of
-    /// its grants are.
-    std::vector<Answer> answers(const Result<std::vector<RenewReply>>& reply, HolderInstant sent_at) const;
+    /// The answer for each key, from the reply to this message. A key is renewed if all of its grants are.
+    std::vector<Answer> answers(const Result<std::vector<RenewReply>>& reply, const Exchange& exchange) const;
 
  private:
     struct Part {

@@ -47,7 +47,8 @@ struct Timing {
 struct TimedGrant {
     Grant grant;
     Timing timing;
-    HolderInstant counts_from;  ///< when the answered transmission was sent, plus the time it then waited (T3)
+    HolderInstant sent_at{};  ///< of the transmission that was answered
+    Duration waited{};        ///< how long that one then waited for its turn
 };
 /// The reply to an acquire: granted; or refused by the authority; or no valid answer, so that the result is unknown.
 struct NoAnswer {

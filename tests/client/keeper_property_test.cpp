@@ -5,14 +5,16 @@
 #include <rapidcheck/gtest.h>
 
 #include "client/keeper.h"
+#include "lease/skew_margin.h"
 
 namespace holdfast::client {
 namespace {
 
 constexpr HolderInstant start{1000s};
 
-Deadlines deadlines_from(HolderInstant sent_at, Duration ttl) {
-    return deadlines_of({sent_at, {ttl / 3, ttl * 2 / 3, ttl * 5 / 6, ttl}, ttl});
+lease::HolderDeadlines deadlines_from(HolderInstant sent_at, Duration ttl) {
+    return lease::HolderDeadlines{lease::TimedAnswer{
+        .sent_at = sent_at, .arrived_at = sent_at, .timeline = {ttl / 3, ttl * 2 / 3, ttl * 5 / 6, ttl}, .ttl = ttl}};
 }
 
 /// What the network does to one renewal.
@@ -29,7 +31,7 @@ class Link {
  public:
     explicit Link(Duration ttl) : ttl_(ttl), server_end_(start + ttl) {
         keeper_.add({1, deadlines_from(start, ttl)}, start);
-        held_until_ = deadlines_from(start, ttl).end;
+        held_until_ = deadlines_from(start, ttl).end();
     }
 
     /// Lives through the next thing that happens. False once the lease is over.
@@ -80,7 +82,7 @@ class Link {
         if (outcome == Outcome::lost) return over();
         if (const auto* granted = std::get_if<RenewalGranted>(&reply.answer)) {
             RC_ASSERT(now < held_until_);
-            held_until_ = granted->deadlines.end;
+            held_until_ = granted->deadlines.end();
             ++renewals_;
         }
         return true;

@@ -7,8 +7,9 @@ namespace {
 
 constexpr HolderInstant start{1000s};
 
-Deadlines deadlines_from(HolderInstant sent_at, Duration ttl = 60s) {
-    return deadlines_of({sent_at, {ttl / 3, ttl * 2 / 3, ttl * 5 / 6, ttl}, ttl});
+lease::HolderDeadlines deadlines_from(HolderInstant sent_at, Duration ttl = 60s) {
+    return lease::HolderDeadlines{lease::TimedAnswer{
+        .sent_at = sent_at, .arrived_at = sent_at, .timeline = {ttl / 3, ttl * 2 / 3, ttl * 5 / 6, ttl}, .ttl = ttl}};
 }
 
 class KeeperTest : public testing::Test {
@@ -34,7 +35,7 @@ TEST_F(KeeperTest, renews_when_a_third_of_the_time_is_gone_or_a_little_sooner) {
 TEST_F(KeeperTest, does_not_send_a_second_renewal_while_one_is_under_way) {
     const auto sent_at = send_first();
     EXPECT_TRUE(keeper.take_due(sent_at + 10s).empty());
-    EXPECT_EQ(keeper.next(), deadlines_from(start).end);
+    EXPECT_EQ(keeper.next(), deadlines_from(start).end());
 }
 
 TEST_F(KeeperTest, counts_a_late_reply_from_when_the_renewal_was_sent) {
@@ -46,7 +47,7 @@ TEST_F(KeeperTest, counts_a_late_reply_from_when_the_renewal_was_sent) {
 
 TEST_F(KeeperTest, does_not_believe_a_reply_that_comes_after_the_deadline) {
     const auto sent_at = send_first();
-    const auto end = deadlines_from(start).end;
+    const auto end = deadlines_from(start).end();
     EXPECT_EQ(keeper.answer(1, RenewalGranted{deadlines_from(sent_at)}, end), Outcome::lost);
     EXPECT_EQ(keeper.size(), 0U);
 }
@@ -79,7 +80,7 @@ TEST_F(KeeperTest, retries_an_unanswered_renewal_until_the_deadline_and_not_long
     }
     EXPECT_GT(tries, 15);
     EXPECT_LT(tries, 200);
-    EXPECT_EQ(keeper.next(), deadlines_from(start).end);
+    EXPECT_EQ(keeper.next(), deadlines_from(start).end());
     EXPECT_EQ(keeper.take_ended(keeper.next()), std::vector<Keeper::Key>{1});
 }
 
@@ -99,9 +100,9 @@ TEST_F(KeeperTest, waits_longer_after_each_failure) {
 TEST_F(KeeperTest, lets_a_barred_lease_run_out_without_asking_again) {
     const auto sent_at = send_first();
     EXPECT_EQ(keeper.answer(1, RenewalRejected{"renewal_barred"}, sent_at), Outcome::uncertain);
-    EXPECT_EQ(keeper.next(), deadlines_from(start).end);
-    EXPECT_TRUE(keeper.take_due(deadlines_from(start).end - 1ms).empty());
-    EXPECT_EQ(keeper.take_ended(deadlines_from(start).end), std::vector<Keeper::Key>{1});
+    EXPECT_EQ(keeper.next(), deadlines_from(start).end());
+    EXPECT_TRUE(keeper.take_due(deadlines_from(start).end() - 1ms).empty());
+    EXPECT_EQ(keeper.take_ended(deadlines_from(start).end()), std::vector<Keeper::Key>{1});
 }
 
 TEST_F(KeeperTest, recovers_from_uncertainty_when_a_retry_gets_through) {
@@ -118,7 +119,8 @@ TEST_F(KeeperTest, renews_neighbours_together) {
     keeper.add({3, deadlines_from(start + 40s)}, start);
     // Two leases of the same moment differ by jitter only: a window of 50 ms before either seldom holds both.
     Keeper together{Random(7)};
-    const Deadlines due_at_once{start, start + 40s, start + 50s, start + 59s};
+    const lease::HolderDeadlines due_at_once{
+        lease::HolderDeadlines::Stated{start, start + 40s, start + 50s, start + 59s}};
     for (Keeper::Key key = 1; key <= 5; ++key)
         together.add({key, due_at_once}, start);
     EXPECT_EQ(together.take_due(start).size(), 5U);
@@ -127,9 +129,9 @@ TEST_F(KeeperTest, renews_neighbours_together) {
 TEST_F(KeeperTest, only_watches_the_end_of_a_lease_that_is_not_to_be_renewed) {
     Keeper watching{Random(7)};
     watching.add({.key = 9, .deadlines = deadlines_from(start), .renew = false}, start);
-    EXPECT_EQ(watching.next(), deadlines_from(start).end);
+    EXPECT_EQ(watching.next(), deadlines_from(start).end());
     EXPECT_TRUE(watching.take_due(start + 30s).empty());
-    EXPECT_EQ(watching.take_ended(deadlines_from(start).end), std::vector<Keeper::Key>{9});
+    EXPECT_EQ(watching.take_ended(deadlines_from(start).end()), std::vector<Keeper::Key>{9});
 }
 
 TEST_F(KeeperTest, forgets_a_removed_lease_and_the_answer_to_its_last_renewal) {

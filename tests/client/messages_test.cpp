@@ -64,7 +64,7 @@ TEST(Messages, count_a_grant_from_the_sending_of_its_request_and_the_wait_at_the
     const auto counts_from = [&](const std::string& fields) {
         const auto reply = read_acquire(one_resource, {201, "{" + fields + lease + "}", sent_at});
         const auto* grants = std::get_if<std::vector<TimedGrant>>(&reply);
-        return grants != nullptr ? grants->front().counts_from : HolderInstant::max();
+        return grants != nullptr ? grants->front().sent_at + grants->front().waited : HolderInstant::max();
     };
     EXPECT_EQ(counts_from(R"("waited_ms": 6000, )"), sent_at + 6s);
     EXPECT_EQ(counts_from(""), sent_at);

@@ -25,7 +25,7 @@ RenewReply renewed(Duration ttl) {
 RenewalBatch::Answer answer_to_two(const RenewReply& first, const RenewReply& second) {
     RenewalBatch batch("alice");
     EXPECT_TRUE(batch.add(1, {grant("a#1"), grant("b#2")}, sent_at + 10s));
-    return batch.answers(std::vector{first, second}, sent_at).front();
+    return batch.answers(std::vector{first, second}, {sent_at, sent_at + 1s}).front();
 }
 
 TEST(RenewalBatch, names_all_grants_of_all_leases_in_one_message) {
@@ -64,7 +64,7 @@ TEST(RenewalBatch, is_lost_as_a_whole_when_a_newer_life_is_there) {
     RenewalBatch batch("alice", 3);
     batch.add(1, {grant("a#1")}, sent_at);
     batch.add(2, {grant("b#2")}, sent_at);
-    for (const auto& answer : batch.answers(Error{"stale_epoch", "m"}, sent_at)) {
+    for (const auto& answer : batch.answers(Error{"stale_epoch", "m"}, {sent_at, sent_at})) {
         ASSERT_TRUE(std::holds_alternative<RenewalRejected>(answer.answer));
         EXPECT_TRUE(means_lost(std::get<RenewalRejected>(answer.answer).code));
     }
@@ -82,7 +82,7 @@ TEST(RenewalBatch, leaves_time_for_more_tries_before_the_first_lease_ends) {
 TEST(RenewalBatch, renews_a_lease_up_to_the_earliest_end_of_its_grants) {
     const auto answer = answer_to_two(renewed(60s), renewed(30s));
     ASSERT_TRUE(std::holds_alternative<RenewalGranted>(answer.answer));
-    EXPECT_EQ(std::get<RenewalGranted>(answer.answer).deadlines.end, sent_at + 30s - 300ms);
+    EXPECT_EQ(std::get<RenewalGranted>(answer.answer).deadlines.end(), sent_at + 30s - 300ms);
 }
 
 TEST(RenewalBatch, loses_a_lease_with_the_first_of_its_grants) {
@@ -102,7 +102,7 @@ TEST(RenewalBatch, leaves_every_lease_unanswered_if_the_message_was) {
     RenewalBatch batch("alice");
     batch.add(1, {grant("a#1")}, sent_at);
     batch.add(2, {grant("b#2")}, sent_at);
-    const auto answers = batch.answers(Error{"unreachable", "m"}, sent_at);
+    const auto answers = batch.answers(Error{"unreachable", "m"}, {sent_at, sent_at});
     ASSERT_EQ(answers.size(), 2U);
     for (const auto& answer : answers)
         EXPECT_TRUE(std::holds_alternative<RenewalUnanswered>(answer.answer));

@@ -21,7 +21,7 @@ Error not_in_time() {
     return {"", "it could not be renewed in time"};
 }
 
-std::optional<client::Deadlines> deadlines_in(const json::value& lease, HolderInstant sent_at) {
+std::optional<lease::HolderDeadlines> deadlines_in(const json::value& lease, HolderInstant sent_at, HolderInstant now) {
     const auto ms = [](const json::value& object, std::string_view field) {
         const std::int64_t number = number_of(object, field);
         return std::chrono::milliseconds{number > 0 && number <= max_milliseconds ? number : 0};
@@ -31,7 +31,8 @@ std::optional<client::Deadlines> deadlines_in(const json::value& lease, HolderIn
                                ms(timeline, "hard_terminate_in_ms"), ms(timeline, "expires_in_ms")};
     const auto ttl = ms(lease, "ttl_ms");
     if (read.expires_in <= 0s || ttl <= 0s) return std::nullopt;
-    return client::deadlines_of({sent_at, read, ttl});
+    return lease::HolderDeadlines{
+        lease::TimedAnswer{.sent_at = sent_at, .arrived_at = now, .timeline = read, .ttl = ttl}};
 }
 
 }  // namespace
@@ -43,14 +44,14 @@ HolderInstant McpLeases::counts_from(const json::value& grant, HolderInstant sen
 }
 
 bool McpLeases::needs_renewal(const json::value& lease, HolderInstant sent_at, HolderInstant now) {
-    const auto deadlines = deadlines_in(lease, sent_at);
-    return deadlines && deadlines->renew <= now;
+    const auto deadlines = deadlines_in(lease, sent_at, now);
+    return deadlines && deadlines->renew_at() <= now;
 }
 
 bool McpLeases::keep(const json::value& lease, HolderInstant sent_at, HolderInstant now) {
     const std::string id = text_of(lease, "id");
-    const auto deadlines = deadlines_in(lease, sent_at);
-    if (id.empty() || !deadlines || deadlines->end <= now) return false;
+    const auto deadlines = deadlines_in(lease, sent_at, now);
+    if (id.empty() || !deadlines || !deadlines->held(now)) return false;
     const std::lock_guard lock(mutex_);
     std::set<std::string> paths;
     if (const auto known = leases_.find(id); known != leases_.end()) {
@@ -151,7 +152,7 @@ std::vector<std::string> McpLeases::take_due(HolderInstant now) {
 void McpLeases::answer(const json::value& result, HolderInstant sent_at, HolderInstant now) {
     const std::string id = text_of(result, "id");
     if (text_of(result, "result") == "RENEWED") {
-        const auto deadlines = deadlines_in(field_of(result, "lease"), sent_at);
+        const auto deadlines = deadlines_in(field_of(result, "lease"), sent_at, now);
         if (!deadlines) return unanswered(id, now);
         return settle(id, client::RenewalGranted{*deadlines}, not_in_time(), now);
     }
