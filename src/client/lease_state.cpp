@@ -61,6 +61,11 @@ bool Lease::State::lose(Failure failure) {
     return on_lost_ && !std::exchange(queued_, true);
 }
 
+std::optional<Failure> Lease::State::lost() {
+    const std::lock_guard lock(mutex_);
+    return lost_;
+}
+
 void Lease::State::call_back() noexcept {
     std::unique_lock lock(mutex_);
     queued_ = false;

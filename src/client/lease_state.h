@@ -48,6 +48,8 @@ struct Lease::State {
     [[nodiscard]] bool change(Outcome outcome);
     /// For the keeper: ends the lease, unless it was released or lost before. Returns as change() does.
     [[nodiscard]] bool lose(Failure failure);
+    /// Why it was lost, once the keeper has said so.
+    std::optional<Failure> lost();
     /// For Callbacks: runs the callback for the recorded loss or change; a loss takes precedence.
     void call_back() noexcept;
 

@@ -9,12 +9,12 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/guard/git_repository.h"
-#include "cli/mcp/mcp_renewer.h"
 #include "cli/mcp/mcp_server.h"
 #include "cli/mcp/mcp_tools.h"
 #include "cli/mcp/mcp_words.h"
 #include "cli/screen.h"
 #include "cli/stop_on_signal.h"
+#include "client/http_transport.h"
 
 namespace holdfast::cli::mcp {
 namespace {
@@ -47,19 +47,16 @@ int mcp_command(const Arguments& arguments) {
     std::signal(SIGPIPE, SIG_IGN);  // a failed write shows that the host is gone
 
     McpAgent agent{{identity.holder, identity.name_space, options.priority}};
-    McpLeases leases{Random{random_seed()}};
-    std::optional<McpRenewer> renewer;
     const auto servers = std::make_shared<client::ServerList>(arguments.common.server);
-    McpTools tools{{servers, *root}, agent, leases, [&renewer] { renewer->leases_added(); }};
+    McpLeases leases{std::make_shared<client::HttpTransport>(servers), agent};
+    McpTools tools{{servers, *root}, agent, leases};
     const McpProtocol protocol{{version(), mcp_instructions(identity.holder, *root), mcp_tool_list()}};
     McpServer server{{STDIN_FILENO, STDOUT_FILENO}, protocol, tools};
     {
         const StopOnSignal stop{[&server] { server.stop(); }};
-        renewer.emplace(servers, agent, leases);
         screen.note(
             fmt::format("serving MCP for the holder {}, with leases of {}", identity.holder, arguments.common.server));
         server.run();
-        renewer->stop();
         tools.release_all(release_within);
     }
     return exit_ok;

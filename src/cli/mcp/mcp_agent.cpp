@@ -12,11 +12,7 @@ McpAgent::McpAgent(Config config) : config_(std::move(config)), session_("mcp-" 
 
 Result<Answer> McpAgent::enroll(Api& api) {
     const std::lock_guard one_at_a_time(enrolling_);
-    const auto is_enrolled = [this] {
-        const std::lock_guard lock(mutex_);
-        return epoch_.has_value();
-    };
-    if (config_.priority.empty() || is_enrolled()) return Answer{200, json::object{}};
+    if (config_.priority.empty() || epoch()) return Answer{200, json::object{}};
     const std::string target = agent_target(config_.holder);
     auto before = api.get(target);
     if (!before) return before;
@@ -26,21 +22,25 @@ Result<Answer> McpAgent::enroll(Api& api) {
     auto answer = api.send("PUT", target, body);
     if (!answer || !answer->ok()) return answer;
     const std::lock_guard lock(mutex_);
-    epoch_ = number_of(field_of(answer->body, "agent"), "epoch");
+    epoch_ = static_cast<std::uint64_t>(number_of(field_of(answer->body, "agent"), "epoch"));
     return answer;
 }
 
-json::object McpAgent::signature() const {
+std::optional<std::uint64_t> McpAgent::epoch() const {
     const std::lock_guard lock(mutex_);
+    return epoch_;
+}
+
+json::object McpAgent::signature() const {
     json::object body{{"holder", config_.holder}};
-    if (epoch_) body["epoch"] = *epoch_;
+    if (const auto current = epoch()) body["epoch"] = *current;
     return body;
 }
 
 std::string McpAgent::query(const std::string& lease) const {
-    const std::lock_guard lock(mutex_);
+    const auto current = epoch();
     const bool leads = lease::owner_of(lease) == lease::Owner::leaders;  // the session is the proof of leadership (R2)
-    return "holder=" + percent_encode(config_.holder) + (epoch_ ? "&epoch=" + std::to_string(*epoch_) : "") +
+    return "holder=" + percent_encode(config_.holder) + (current ? "&epoch=" + std::to_string(*current) : "") +
            (leads ? "&session=" + percent_encode(session_) : "");
 }
 

@@ -29,6 +29,9 @@ class McpAgent {
     /// server may be unreachable at the start. Returns an answer that is ok(), or the server's refusal. Errors as Api.
     Result<Answer> enroll(Api& api);
 
+    /// Once registered.
+    std::optional<std::uint64_t> epoch() const;
+
     /// `{holder, epoch?}`: the first fields of every request.
     boost::json::object signature() const;
     /// The same as a query, `holder=H&epoch=3`, plus the fields that the release of this lease needs.
@@ -39,7 +42,7 @@ class McpAgent {
     const std::string session_;
     std::mutex enrolling_;
     mutable std::mutex mutex_;
-    std::optional<std::int64_t> epoch_;  ///< once registered
+    std::optional<std::uint64_t> epoch_;  ///< once registered
 };
 
 }  // namespace holdfast::cli::mcp

@@ -1,9 +1,12 @@
 #include "cli/mcp/mcp_leases.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "base/clock.h"
 #include "base/code.h"
 #include "cli/api.h"
+#include "client/lease_state.h"
 
 namespace holdfast::cli::mcp {
 namespace {
@@ -16,12 +19,11 @@ constexpr std::int64_t max_milliseconds = std::int64_t{1000} * 60 * 60 * 24 * 36
 constexpr std::size_t max_lost = 1000;
 /// One lease has few spellings.
 constexpr std::size_t max_paths = 16;
+/// For one renewal message.
+constexpr Duration renewal_timeout = 10s;
 
-Error not_in_time() {
-    return {"", "it could not be renewed in time"};
-}
-
-std::optional<lease::HolderDeadlines> deadlines_in(const json::value& lease, HolderInstant sent_at, HolderInstant now) {
+std::optional<lease::HolderDeadlines> deadlines_in(const json::value& lease, const McpLeases::Asked& asked,
+                                                   HolderInstant now) {
     const auto ms = [](const json::value& object, std::string_view field) {
         const std::int64_t number = number_of(object, field);
         return std::chrono::milliseconds{number > 0 && number <= max_milliseconds ? number : 0};
@@ -31,53 +33,67 @@ std::optional<lease::HolderDeadlines> deadlines_in(const json::value& lease, Hol
                                ms(timeline, "hard_terminate_in_ms"), ms(timeline, "expires_in_ms")};
     const auto ttl = ms(lease, "ttl_ms");
     if (read.expires_in <= 0s || ttl <= 0s) return std::nullopt;
-    return lease::HolderDeadlines{
-        lease::TimedAnswer{.sent_at = sent_at, .arrived_at = now, .timeline = read, .ttl = ttl}};
+    return lease::HolderDeadlines{lease::TimedAnswer{
+        .sent_at = asked.sent_at, .arrived_at = now, .timeline = read, .ttl = ttl, .waited = asked.waited}};
+}
+
+/// The loss as a model is told of it.
+Error told(const Failure& lost) {
+    const auto code = code_in(lost.code);
+    if (code == Code::stale_epoch) return {lost.code, "a newer process of this agent has taken over"};
+    // Expiry alone explains nothing.
+    if (lost.code == "unreachable" || code == Code::lease_expired) return {"", "it could not be renewed in time"};
+    return {lost.code, lost.message};
 }
 
 }  // namespace
 
-HolderInstant McpLeases::counts_from(const json::value& grant, HolderInstant sent_at, HolderInstant now) {
-    const std::int64_t waited = number_of(grant, "waited_ms");
-    if (waited <= 0 || waited > max_milliseconds) return sent_at;
-    return std::min(sent_at + std::chrono::milliseconds{waited}, now);
+McpLeases::McpLeases(std::shared_ptr<client::Transport> transport, const McpAgent& agent)
+    : transport_(std::move(transport)), agent_(agent) {}
+
+/// A kept lease and its client keep each other alive.
+McpLeases::~McpLeases() {
+    for (const auto& [id, entry] : leases_)
+        entry.lease->abandon();
 }
 
-bool McpLeases::needs_renewal(const json::value& lease, HolderInstant sent_at, HolderInstant now) {
-    const auto deadlines = deadlines_in(lease, sent_at, now);
+/// REQUIRES: the lock is held.
+const std::shared_ptr<Client::Core>& McpLeases::client() {
+    if (!client_)
+        client_ = Client::Core::make(
+            {.transport = transport_, .holder = agent_.holder(), .timeout = renewal_timeout, .problem = {}});
+    if (const auto epoch = agent_.epoch()) client_->epoch->set(*epoch);
+    return client_;
+}
+
+McpLeases::Asked McpLeases::asked(const json::value& answer, HolderInstant sent_at) {
+    const std::int64_t waited = number_of(answer, "waited_ms");
+    return {sent_at, std::chrono::milliseconds{waited > 0 && waited <= max_milliseconds ? waited : 0}};
+}
+
+bool McpLeases::needs_renewal(const json::value& lease, const Asked& asked) {
+    const HolderInstant now = holder_clock_now();
+    const auto deadlines = deadlines_in(lease, asked, now);
     return deadlines && deadlines->renew_at() <= now;
 }
 
-bool McpLeases::keep(const json::value& lease, HolderInstant sent_at, HolderInstant now) {
+bool McpLeases::keep(const json::value& lease, const Asked& asked) {
     const std::string id = text_of(lease, "id");
-    const auto deadlines = deadlines_in(lease, sent_at, now);
+    const HolderInstant now = holder_clock_now();
+    const auto deadlines = deadlines_in(lease, asked, now);
     if (id.empty() || !deadlines || !deadlines->held(now)) return false;
+    const Grant grant{id, text_of(lease, "resource"), text_of(lease, "predicate"),
+                      static_cast<std::uint64_t>(number_of(lease, "token"))};
     const std::lock_guard lock(mutex_);
-    std::set<std::string> paths;
-    if (const auto known = leases_.find(id); known != leases_.end()) {
-        keeper_.remove(known->second.key);
-        names_.erase(known->second.key);
-        paths = std::move(known->second.paths);
-    }
-    const client::Keeper::Key key = ++last_key_;
-    leases_[id] = {key,
-                   text_of(lease, "resource"),
-                   text_of(lease, "predicate"),
-                   static_cast<std::uint64_t>(number_of(lease, "token")),
-                   std::move(paths),
-                   {}};
-    names_[key] = id;
-    keeper_.add({key, *deadlines}, now);
+    const auto kept = std::make_shared<Lease::State>(std::vector{grant}, agent_.session(), *deadlines, client());
+    client_->keeper.add({kept, *deadlines});
+    if (const auto before = std::exchange(leases_[id].lease, kept)) before->abandon();
     return true;
 }
 
 void McpLeases::forget(const std::string& id) {
     const std::lock_guard lock(mutex_);
-    const auto found = leases_.find(id);
-    if (found == leases_.end()) return;
-    keeper_.remove(found->second.key);
-    names_.erase(found->second.key);
-    leases_.erase(found);
+    if (const auto found = leases_.extract(id)) found.mapped().lease->abandon();
 }
 
 void McpLeases::remember_path(const std::string& id, const std::string& path) {
@@ -88,96 +104,61 @@ void McpLeases::remember_path(const std::string& id, const std::string& path) {
 
 void McpLeases::lose(const std::string& id, const Error& why) {
     const std::lock_guard lock(mutex_);
-    const auto found = leases_.find(id);
-    if (found == leases_.end()) return;
-    keeper_.remove(found->second.key);
-    remember_lost(id, why);
+    move_lost();
+    const auto found = leases_.extract(id);
+    if (!found) return;
+    const auto& lease = found.mapped().lease;
+    lease->abandon();
+    remember_lost({id, lease->grants.front().resource, why.code, why.message});
 }
 
-void McpLeases::remember_lost(const std::string& id, const Error& why) {
-    const auto found = leases_.find(id);
-    if (found == leases_.end()) return;
+void McpLeases::remember_lost(Lost lost) {
     if (lost_.size() == max_lost) lost_.erase(lost_.begin());
-    // Expiry alone explains nothing: report why the lease could not be renewed.
-    const Error& refused = found->second.refused;
-    const bool ran_out = why.code.empty() || code_in(why.code) == Code::lease_expired;
-    const Error& cause = ran_out && !refused.code.empty() ? refused : why;
-    lost_.push_back({id, found->second.resource, cause.code, cause.message});
-    names_.erase(found->second.key);
-    leases_.erase(found);
+    lost_.push_back(std::move(lost));
 }
 
-void McpLeases::drop_ended(HolderInstant now) {
-    for (const client::Keeper::Key key : keeper_.take_ended(now))
-        remember_lost(names_.at(key), not_in_time());
+/// A lease whose deadline has passed is not held, and lost as soon as its keeper has said why. REQUIRES: the lock is
+/// held.
+void McpLeases::move_lost() {
+    for (auto at = leases_.begin(); at != leases_.end();) {
+        const auto lost = at->second.lease->lost();
+        if (!lost) {
+            ++at;
+            continue;
+        }
+        const Error why = told(*lost);
+        remember_lost({at->first, at->second.lease->grants.front().resource, why.code, why.message});
+        at->second.lease->abandon();
+        at = leases_.erase(at);
+    }
 }
 
-bool McpLeases::holds(const std::string& id, HolderInstant now) {
+bool McpLeases::holds(const std::string& id) {
     const std::lock_guard lock(mutex_);
-    drop_ended(now);
-    return leases_.contains(id);
+    const auto found = leases_.find(id);
+    return found != leases_.end() && found->second.lease->held();
 }
 
-std::vector<McpLeases::Held> McpLeases::held(HolderInstant now) {
+std::vector<McpLeases::Held> McpLeases::held() {
     const std::lock_guard lock(mutex_);
-    drop_ended(now);
     std::vector<Held> list;
-    for (const auto& [id, entry] : leases_)
-        list.push_back(
-            {id, entry.resource, entry.predicate, entry.token, keeper_.end_of(entry.key) - now, entry.paths});
+    for (const auto& [id, entry] : leases_) {
+        const Duration left = entry.lease->remaining().end;
+        if (left <= Duration::zero()) continue;
+        const Grant& grant = entry.lease->grants.front();
+        list.push_back({id, grant.resource, grant.predicate, grant.token, left, entry.paths});
+    }
     return list;
 }
 
-std::size_t McpLeases::size(HolderInstant now) {
-    const std::lock_guard lock(mutex_);
-    drop_ended(now);
-    return leases_.size();
+std::size_t McpLeases::size() {
+    return held().size();
 }
 
-std::vector<McpLeases::Lost> McpLeases::take_lost(HolderInstant now) {
+std::vector<McpLeases::Lost> McpLeases::take_lost() {
     const std::lock_guard lock(mutex_);
-    drop_ended(now);
+    move_lost();
     return std::exchange(lost_, {});
-}
-
-std::vector<std::string> McpLeases::take_due(HolderInstant now) {
-    const std::lock_guard lock(mutex_);
-    drop_ended(now);
-    std::vector<std::string> due;
-    for (const client::Keeper::Key key : keeper_.take_due(now))
-        due.push_back(names_.at(key));
-    return due;
-}
-
-void McpLeases::answer(const json::value& result, HolderInstant sent_at, HolderInstant now) {
-    const std::string id = text_of(result, "id");
-    if (text_of(result, "result") == "RENEWED") {
-        const auto deadlines = deadlines_in(field_of(result, "lease"), sent_at, now);
-        if (!deadlines) return unanswered(id, now);
-        return settle(id, client::RenewalGranted{*deadlines}, not_in_time(), now);
-    }
-    const json::value& error = field_of(result, "error");
-    const std::string code = text_of(error, "code");
-    settle(id, client::RenewalRejected{code}, {code, text_of(error, "message")}, now);
-}
-
-void McpLeases::unanswered(const std::string& id, HolderInstant now) {
-    settle(id, client::RenewalUnanswered{}, not_in_time(), now);
-}
-
-void McpLeases::settle(const std::string& id, const client::RenewalAnswer& answer, const Error& why,
-                       HolderInstant now) {
-    const std::lock_guard lock(mutex_);
-    const auto found = leases_.find(id);
-    if (found == leases_.end()) return;
-    if (keeper_.answer(found->second.key, answer, now) == Outcome::lost) return remember_lost(id, why);
-    if (std::holds_alternative<client::RenewalGranted>(answer)) found->second.refused = {};
-    if (std::holds_alternative<client::RenewalRejected>(answer)) found->second.refused = why;
-}
-
-HolderInstant McpLeases::next() {
-    const std::lock_guard lock(mutex_);
-    return keeper_.next();
 }
 
 }  // namespace holdfast::cli::mcp

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/guard/written_path.h"
 #include "cli/mcp/mcp_words.h"
+#include "client/keeper.h"
 #include "lease/predicate.h"
 #include "lease/resource.h"
 
@@ -72,8 +73,8 @@ McpOutcome holds_nothing() {
 
 }  // namespace
 
-McpTools::McpTools(Config config, McpAgent& agent, McpLeases& leases, std::function<void()> on_new_lease)
-    : config_(std::move(config)), agent_(agent), leases_(leases), on_new_lease_(std::move(on_new_lease)) {}
+McpTools::McpTools(Config config, McpAgent& agent, McpLeases& leases)
+    : config_(std::move(config)), agent_(agent), leases_(leases) {}
 
 bool McpTools::waits(const McpCall& call) {
     return call.tool == "claim_intents" && number_of(call.arguments, "wait_ms") > 0;
@@ -87,7 +88,7 @@ McpOutcome McpTools::run(const McpCall& call, Cancellation& cancellation) {
         outcome = do_call(api, call);
     }
     // A loss counts as reported only if the call was not cancelled.
-    if (!cancellation.cancelled()) report_lost(outcome, leases_.take_lost(holder_clock_now()));
+    if (!cancellation.cancelled()) report_lost(outcome, leases_.take_lost());
     return outcome;
 }
 
@@ -103,7 +104,7 @@ McpOutcome McpTools::do_call(Api& api, const McpCall& call) {
 std::vector<std::string> McpTools::named_or_all(McpArguments& arguments) {
     std::vector<std::string> names = arguments.texts("leases", max_mcp_leases);
     if (names.empty())
-        for (const McpLeases::Held& lease : leases_.held(holder_clock_now()))
+        for (const McpLeases::Held& lease : leases_.held())
             names.push_back(lease.id);
     return names;
 }
@@ -130,7 +131,7 @@ McpOutcome McpTools::extend(Api& api, McpArguments& arguments) {
     for (const json::value& result : array_of(answer->body, "results")) {
         const json::value& lease = field_of(result, "lease");
         const std::string id = text_of(result, "id");
-        const bool kept = text_of(result, "result") == "RENEWED" && leases_.keep(lease, sent_at, holder_clock_now());
+        const bool kept = text_of(result, "result") == "RENEWED" && leases_.keep(lease, {sent_at});
         const json::value& error = field_of(result, "error");
         const std::string code = text_of(error, "code");
         if (client::means_lost(code)) leases_.lose(id, {code, text_of(error, "message")});
@@ -140,7 +141,6 @@ McpOutcome McpTools::extend(Api& api, McpArguments& arguments) {
         one["result"] = kept ? "RENEWED" : "REJECTED";
         results.push_back(std::move(one));
     }
-    on_new_lease_();
     McpOutcome outcome{fmt::format("{} of {} renewed.", renewed, names.size()),
                        {{"results", std::move(results)}},
                        renewed != names.size()};
@@ -159,7 +159,7 @@ std::vector<std::string> McpTools::held_by_path(const std::string& path) const {
         }
     }
     std::vector<std::string> ids;
-    for (const McpLeases::Held& lease : leases_.held(holder_clock_now()))
+    for (const McpLeases::Held& lease : leases_.held())
         if (names.contains(lease.resource) || lease.paths.contains(path)) ids.push_back(lease.id);
     return ids;
 }
@@ -251,7 +251,7 @@ McpOutcome McpTools::list(Api& api, McpArguments& arguments) const {
 
 std::vector<std::string> McpTools::names_of_session(client::HttpConnection& connection, HolderInstant until) {
     std::set<std::string> names;
-    for (const McpLeases::Held& lease : leases_.held(holder_clock_now()))
+    for (const McpLeases::Held& lease : leases_.held())
         names.insert(lease.id);
     const std::string target = with_query("/v1/leases", {{"limit", "1000"}, {"holder", agent_.holder()}});
     const auto response = connection.send({"GET", target}, until - holder_clock_now());
@@ -331,7 +331,7 @@ McpOutcome McpTools::claim(Api& api, McpArguments& arguments) {
     const Terms terms{arguments.text("reason"), arguments.milliseconds("ttl_ms", max_mcp_ttl),
                       arguments.milliseconds("wait_ms", max_mcp_wait)};
     if (!arguments.problem().empty()) return wrong_arguments(arguments.problem());
-    if (leases_.size(holder_clock_now()) + intents.list.size() > max_mcp_leases)
+    if (leases_.size() + intents.list.size() > max_mcp_leases)
         return wrong_arguments(fmt::format("a session holds at most {} leases; release some first", max_mcp_leases));
     claimed_ = true;
     const auto enrolled = agent_.enroll(api);
@@ -344,13 +344,12 @@ McpOutcome McpTools::claim(Api& api, McpArguments& arguments) {
     }
     if (auto failed = renew_held(api, intents, terms)) return *failed;
     if (auto failed = acquire(api, intents, terms)) return *failed;
-    on_new_lease_();
     return granted(api, std::move(intents), resources);
 }
 
 std::optional<McpOutcome> McpTools::renew_held(Api& api, Intents& intents, const Terms& terms) {
     std::map<std::string, McpLeases::Held> held;
-    for (McpLeases::Held& lease : leases_.held(holder_clock_now())) {
+    for (McpLeases::Held& lease : leases_.held()) {
         auto& strongest = held[lease.resource];
         if (strongest.id.empty() || strength(lease.predicate) > strength(strongest.predicate))
             strongest = std::move(lease);
@@ -373,15 +372,14 @@ std::optional<McpOutcome> McpTools::renew_held(Api& api, Intents& intents, const
         const json::value& error = field_of(result, "error");
         const std::string code = text_of(error, "code");
         if (client::means_lost(code)) leases_.lose(text_of(result, "id"), {code, text_of(error, "message")});
-        if (text_of(result, "result") == "RENEWED")
-            leases_.keep(field_of(result, "lease"), sent_at, holder_clock_now());
+        if (text_of(result, "result") == "RENEWED") leases_.keep(field_of(result, "lease"), {sent_at});
         if (cut.empty()) cut = describe_cut(result);
     }
     if (!cut.empty()) intents.notes.emplace_back(cut);
     json::array rest;
     for (const json::value& intent : intents.list) {
         const auto* lease = lease_for(intent);
-        if (lease == nullptr || !leases_.holds(lease->id, holder_clock_now())) rest.push_back(intent);
+        if (lease == nullptr || !leases_.holds(lease->id)) rest.push_back(intent);
     }
     intents.list = std::move(rest);
     return std::nullopt;
@@ -400,8 +398,7 @@ std::optional<McpOutcome> McpTools::acquire(Api& api, Intents& intents, const Te
     if (!answer) return no_server(answer.error());
     if (!answer->ok()) return refused(*answer);
     if (const std::string cut = describe_cut(answer->body); !cut.empty()) intents.notes.emplace_back(cut);
-    const HolderInstant from = McpLeases::counts_from(answer->body, sent_at, holder_clock_now());
-    return take_over(api, {array_of(answer->body, "leases"), from});
+    return take_over(api, {array_of(answer->body, "leases"), McpLeases::asked(answer->body, sent_at)});
 }
 
 McpTools::Reply McpTools::ask_for_leases(Api& api, json::object body, const Terms& terms) {
@@ -421,10 +418,10 @@ McpTools::Reply McpTools::ask_for_leases(Api& api, json::object body, const Term
 std::optional<McpOutcome> McpTools::take_over(Api& api, Granted granted) {
     bool late = false;
     for (const json::value& lease : granted.leases)
-        late = late || McpLeases::needs_renewal(lease, granted.counts_from, holder_clock_now());
+        late = late || McpLeases::needs_renewal(lease, granted.asked);
     bool kept = !late || confirm(api, granted);
     for (const json::value& lease : granted.leases)
-        kept = kept && leases_.keep(lease, granted.counts_from, holder_clock_now());
+        kept = kept && leases_.keep(lease, granted.asked);
     if (kept) return std::nullopt;
     for (const json::value& lease : granted.leases) {
         leases_.forget(text_of(lease, "id"));
@@ -450,7 +447,7 @@ McpLeases::Held McpTools::keep_one(Api& api, std::vector<McpLeases::Held> leases
 
 McpOutcome McpTools::granted(Api& api, Intents intents, const std::vector<std::string>& resources) {
     std::map<std::string, std::vector<McpLeases::Held>> held;
-    for (McpLeases::Held& lease : leases_.held(holder_clock_now()))
+    for (McpLeases::Held& lease : leases_.held())
         held[lease.resource].push_back(std::move(lease));
     json::array leases;
     std::string names;
@@ -484,7 +481,7 @@ bool McpTools::confirm(Api& api, Granted& granted) const {
     for (const json::value& result : array_of(answer->body, "results"))
         if (text_of(result, "result") == "RENEWED") renewed.push_back(field_of(result, "lease"));
     if (renewed.size() != granted.leases.size()) return false;
-    granted = {std::move(renewed), sent_at};
+    granted = {std::move(renewed), {sent_at}};
     return true;
 }
 

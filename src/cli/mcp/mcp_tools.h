@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,7 +24,7 @@ class McpTools {
         std::shared_ptr<client::ServerList> servers;  ///< shared, so that one failure of a server moves all calls on
         std::string root;                             ///< of the work tree; empty: no work tree
     };
-    McpTools(Config config, McpAgent& agent, McpLeases& leases, std::function<void()> on_new_lease);
+    McpTools(Config config, McpAgent& agent, McpLeases& leases);
 
     /// True if the call may take long because it waits for a turn.
     static bool waits(const McpCall& call);
@@ -80,10 +79,10 @@ class McpTools {
     /// Of several leases on a resource keeps the strongest, and releases the others: otherwise a released resource
     /// could stay held.
     McpLeases::Held keep_one(Api& api, std::vector<McpLeases::Held> leases);
-    /// Leases of a grant that may have to be renewed first, with the instant from which they count.
+    /// Leases of a grant that may have to be renewed first.
     struct Granted {
         boost::json::array leases;
-        HolderInstant counts_from;
+        McpLeases::Asked asked;
     };
     std::optional<McpOutcome> take_over(Api& api, Granted granted);
     /// Returns false if the server did not confirm all of them.
@@ -97,7 +96,6 @@ class McpTools {
     const guard::DiskFiles files_;
     McpAgent& agent_;
     McpLeases& leases_;
-    const std::function<void()> on_new_lease_;
     std::atomic<bool> claimed_ = false;
 };
 

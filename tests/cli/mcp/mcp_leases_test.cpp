@@ -1,14 +1,16 @@
 #include "cli/mcp/mcp_leases.h"
 
+#include <atomic>
 #include <boost/json/object.hpp>
 #include <gtest/gtest.h>
+#include <thread>
+
+#include "base/clock.h"
 
 namespace holdfast::cli::mcp {
 namespace {
 
 namespace json = boost::json;
-
-constexpr HolderInstant start{std::chrono::hours{1}};
 
 json::value lease(std::string_view id, std::int64_t ttl_ms = 60'000) {
     return {{"id", id},
@@ -23,86 +25,144 @@ json::value lease(std::string_view id, std::int64_t ttl_ms = 60'000) {
               {"expires_in_ms", ttl_ms}}}};
 }
 
-json::value renewed(std::string_view id) {
-    return {{"id", id}, {"result", "RENEWED"}, {"lease", lease(id)}};
-}
+/// A server that answers every renewal in the same way.
+class Server final : public client::Transport {
+ public:
+    void answers(client::RenewReply answer) {
+        const std::lock_guard lock(mutex_);
+        answer_ = std::move(answer);
+    }
+    void answers_all(Error error) {
+        const std::lock_guard lock(mutex_);
+        error_ = std::move(error);
+    }
+    std::size_t renewed() const { return renewed_; }
+    client::NamedLeases last() {
+        const std::lock_guard lock(mutex_);
+        return last_;
+    }
 
-json::value rejected(std::string_view id, std::string_view code) {
-    return {{"id", id}, {"result", "REJECTED"}, {"error", {{"code", code}, {"message", "because"}}}};
+    Result<std::vector<client::RenewReply>> renew(const client::NamedLeases& leases, Duration) override {
+        const std::lock_guard lock(mutex_);
+        last_ = leases;
+        ++renewed_;
+        if (error_) return *error_;
+        return std::vector(leases.leases.size(), answer_);
+    }
+    client::AcquireReply acquire(const client::AcquireAsk&, Duration, const std::stop_token&) override {
+        return client::NoAnswer{};
+    }
+    Result<void> release(const client::NamedLeases&, Duration) override { return {}; }
+    Result<client::AgentKnown> register_agent(const client::AgentAsk&, Duration) override { return Error{}; }
+    Result<void> declare_restart(const client::AgentAsk&, Duration) override { return {}; }
+    Result<std::vector<client::VerifiedLease>> verify_all(const client::AgentAsk&, Duration) override {
+        return Error{};
+    }
+    std::shared_ptr<Transport> twin() const override { return nullptr; }
+    void stop() override {}
+
+ private:
+    std::mutex mutex_;
+    client::RenewReply answer_ = Error{};
+    std::optional<Error> error_;
+    client::NamedLeases last_;
+    std::atomic<std::size_t> renewed_ = 0;
+};
+
+client::RenewReply renewed_for(Duration ttl) {
+    return client::Timing{{ttl / 3, ttl * 2 / 3, ttl * 5 / 6, ttl}, ttl};
 }
 
 class McpLeasesTest : public testing::Test {
  protected:
-    McpLeases leases{Random{1}};
-    void keep(std::string_view id) { ASSERT_TRUE(leases.keep(lease(id), start, start)); }
+    void keep(std::string_view id, std::int64_t ttl_ms = 60'000) {
+        ASSERT_TRUE(leases.keep(lease(id, ttl_ms), {holder_clock_now()}));
+    }
+    static void await(const std::function<bool()>& done) {
+        for (int i = 0; i < 3000 && !done(); ++i)
+            std::this_thread::sleep_for(10ms);
+        ASSERT_TRUE(done());
+    }
+    std::vector<McpLeases::Lost> await_lost(std::size_t count) {
+        std::vector<McpLeases::Lost> lost;
+        await([&] {
+            for (auto& one : leases.take_lost())
+                lost.push_back(std::move(one));
+            return lost.size() >= count;
+        });
+        return lost;
+    }
+
+    std::shared_ptr<Server> server = std::make_shared<Server>();
+    McpAgent agent{{"alice", "default", ""}};
+    McpLeases leases{server, agent};
 };
 
-TEST_F(McpLeasesTest, are_due_by_the_time_the_server_said) {
-    EXPECT_EQ(leases.next(), HolderInstant::max());
-    keep("a#1");
-    EXPECT_TRUE(leases.take_due(start + 10s).empty());
-    EXPECT_LE(leases.next(), start + 20s);
-    EXPECT_EQ(leases.take_due(start + 20s), std::vector<std::string>{"a#1"});
-    EXPECT_TRUE(leases.take_due(start + 21s).empty()) << "under way";
-    leases.answer(renewed("a#1"), start + 20s, start + 22s);
-    EXPECT_GT(leases.next(), start + 30s);
-    EXPECT_LE(leases.next(), start + 40s) << "counted from when it was sent (T3)";
-    EXPECT_TRUE(leases.take_lost(start + 60s).empty());
+TEST_F(McpLeasesTest, are_renewed_in_the_background) {
+    server->answers(renewed_for(1500ms));
+    keep("a#1", 1500);
+    await([&] { return server->renewed() >= 3; });
+    EXPECT_TRUE(leases.holds("a#1"));
+    EXPECT_TRUE(leases.take_lost().empty());
+    EXPECT_EQ(server->last().holder, "alice");
+    EXPECT_EQ(server->last().leases.at(0).id, "a#1");
 }
 
 TEST_F(McpLeasesTest, that_are_not_answered_are_tried_again_and_lost_at_their_end) {
-    keep("a#1");
-    ASSERT_EQ(leases.take_due(start + 20s).size(), 1U);
-    leases.unanswered("a#1", start + 20s);
-    EXPECT_LT(leases.next(), start + 25s);
-    EXPECT_TRUE(leases.holds("a#1", start + 59s));
-    const auto lost = leases.take_lost(start + 60s);
-    ASSERT_EQ(lost.size(), 1U);
+    server->answers_all({"unreachable", "nobody is there"});
+    keep("a#1", 1000);
+    const auto lost = await_lost(1);
+    EXPECT_GE(server->renewed(), 2U);
     EXPECT_EQ(lost[0].id, "a#1");
     EXPECT_EQ(lost[0].resource, "r");
-    EXPECT_FALSE(leases.holds("a#1", start + 60s));
-    EXPECT_TRUE(leases.take_lost(start + 60s).empty()) << "told once";
-    EXPECT_EQ(leases.next(), HolderInstant::max());
+    EXPECT_EQ(lost[0].code, "");
+    EXPECT_EQ(lost[0].why, "it could not be renewed in time");
+    EXPECT_FALSE(leases.holds("a#1"));
+    EXPECT_TRUE(leases.take_lost().empty()) << "told once";
 }
 
 TEST_F(McpLeasesTest, that_the_server_ended_are_lost_at_once) {
-    keep("a#1");
-    keep("b#2");
-    ASSERT_EQ(leases.take_due(start + 20s).size(), 2U);
-    leases.answer(rejected("a#1", "lease_revoked"), start + 20s, start + 20s);
-    leases.answer(rejected("b#2", "renewal_barred"), start + 20s, start + 20s);
-    const auto lost = leases.take_lost(start + 20s);
-    ASSERT_EQ(lost.size(), 1U);
+    server->answers(Error{"lease_revoked", "because"});
+    keep("a#1", 6000);
+    const auto lost = await_lost(1);
+    EXPECT_EQ(lost[0].code, "lease_revoked");
     EXPECT_EQ(lost[0].why, "because");
-    EXPECT_TRUE(leases.holds("b#2", start + 30s)) << "it runs out (R7)";
-    EXPECT_EQ(leases.take_lost(start + 61s).size(), 1U);
+    EXPECT_EQ(server->renewed(), 1U);
 }
 
 TEST_F(McpLeasesTest, that_could_not_be_renewed_say_what_the_server_refused) {
+    server->answers(Error{"over_quota", "because"});
+    keep("a#1", 1000);
+    const auto lost = await_lost(1);
+    EXPECT_EQ(lost[0].code, "over_quota");
+    EXPECT_EQ(lost[0].why, "because");
+}
+
+TEST_F(McpLeasesTest, of_an_agent_that_was_replaced_are_all_lost) {
+    server->answers_all({"stale_epoch", "epoch 4 is over"});
+    keep("a#1", 3000);
+    keep("b#2", 3000);
+    const auto lost = await_lost(2);
+    EXPECT_EQ(lost[0].why, "a newer process of this agent has taken over");
+    EXPECT_EQ(lost[1].code, "stale_epoch");
+}
+
+TEST_F(McpLeasesTest, that_the_server_says_have_ended_are_lost) {
     keep("a#1");
-    keep("b#2");
-    keep("c#3");
-    ASSERT_EQ(leases.take_due(start + 20s).size(), 3U);
-    leases.answer(rejected("a#1", "over_quota"), start + 20s, start + 20s);
-    leases.answer(rejected("b#2", "over_quota"), start + 20s, start + 20s);
-    leases.answer(renewed("b#2"), start + 21s, start + 21s);
-    leases.answer(rejected("c#3", "over_quota"), start + 20s, start + 20s);
-    leases.answer(rejected("c#3", "lease_expired"), start + 59s, start + 59s);
-    const auto lost = leases.take_lost(start + 100s);
-    ASSERT_EQ(lost.size(), 3U);
-    EXPECT_EQ(lost[0].id + " " + lost[0].code, "c#3 over_quota") << "that it expired is no reason";
-    EXPECT_EQ(lost[1].id + " " + lost[1].code, "a#1 over_quota");
-    EXPECT_EQ(lost[1].why, "because");
-    EXPECT_EQ(lost[2].id + " " + lost[2].code, "b#2 ") << "renewed after it was refused";
-    EXPECT_EQ(lost[2].why, "it could not be renewed in time");
+    leases.lose("a#1", {"", "the server says it is REVOKED"});
+    leases.lose("a#1", {"", "once more"});
+    const auto lost = leases.take_lost();
+    ASSERT_EQ(lost.size(), 1U);
+    EXPECT_EQ(lost[0].why, "the server says it is REVOKED");
+    EXPECT_FALSE(leases.holds("a#1"));
 }
 
 TEST_F(McpLeasesTest, are_known_by_the_paths_they_were_claimed_by) {
     keep("a#1");
     leases.remember_path("a#1", "src/a.c");
     leases.remember_path("unknown", "b.c");
-    ASSERT_TRUE(leases.keep(lease("a#1"), start + 20s, start + 20s));
-    EXPECT_EQ(leases.held(start + 20s).at(0).paths, std::set<std::string>{"src/a.c"}) << "also after a renewal";
+    keep("a#1");
+    EXPECT_EQ(leases.held().at(0).paths, std::set<std::string>{"src/a.c"}) << "also after a renewal";
 }
 
 TEST_F(McpLeasesTest, that_were_given_back_are_not_lost) {
@@ -110,43 +170,43 @@ TEST_F(McpLeasesTest, that_were_given_back_are_not_lost) {
     leases.forget("a#1");
     leases.forget("unknown");
     leases.lose("a#1", {"lease_expired", "too late"});
-    EXPECT_EQ(leases.size(start), 0U);
-    EXPECT_TRUE(leases.take_lost(start + 100s).empty());
-    leases.answer(renewed("a#1"), start, start);
-    EXPECT_EQ(leases.size(start), 0U) << "an answer that comes later brings nothing back";
+    EXPECT_EQ(leases.size(), 0U);
+    EXPECT_TRUE(leases.take_lost().empty());
 }
 
 TEST_F(McpLeasesTest, that_are_kept_again_have_the_new_time) {
     keep("a#1");
-    ASSERT_TRUE(leases.keep(lease("a#1", 120'000), start + 30s, start + 30s));
-    EXPECT_EQ(leases.size(start + 30s), 1U);
-    EXPECT_TRUE(leases.holds("a#1", start + 100s));
-    EXPECT_EQ(leases.held(start + 30s).at(0).token, 17U);
+    keep("a#1", 120'000);
+    EXPECT_EQ(leases.size(), 1U);
+    EXPECT_GT(leases.held().at(0).left, 60s);
+    EXPECT_EQ(leases.held().at(0).token, 17U);
 }
 
 TEST_F(McpLeasesTest, without_time_left_or_sense_are_not_kept) {
-    EXPECT_FALSE(leases.keep(lease("a#1"), start, start + 60s));
-    EXPECT_FALSE(leases.keep(lease("a#1", 0), start, start));
-    EXPECT_FALSE(leases.keep(lease("a#1", -5), start, start));
-    EXPECT_FALSE(leases.keep(lease("a#1", std::int64_t{1} << 60), start, start));
-    EXPECT_FALSE(leases.keep(json::value{17}, start, start));
-    EXPECT_FALSE(leases.keep(lease(""), start, start));
-    EXPECT_EQ(leases.size(start), 0U);
+    const HolderInstant now = holder_clock_now();
+    EXPECT_FALSE(leases.keep(lease("a#1"), {now - 60s}));
+    EXPECT_FALSE(leases.keep(lease("a#1", 0), {now}));
+    EXPECT_FALSE(leases.keep(lease("a#1", -5), {now}));
+    EXPECT_FALSE(leases.keep(lease("a#1", std::int64_t{1} << 60), {now}));
+    EXPECT_FALSE(leases.keep(json::value{17}, {now}));
+    EXPECT_FALSE(leases.keep(lease(""), {now}));
+    EXPECT_EQ(leases.size(), 0U);
 }
 
-TEST_F(McpLeasesTest, count_from_when_they_were_asked_for_and_what_that_waited) {
-    const auto from = [](const json::value& grant) { return McpLeases::counts_from(grant, start, start + 10s); };
-    EXPECT_EQ(from({{"waited_ms", 6000}}), start + 6s);
-    EXPECT_EQ(from({{"waited_ms", 60000}}), start + 10s) << "never from what is to come";
-    EXPECT_EQ(from({{"verdict", "GRANTED"}}), start);
-    EXPECT_EQ(from({{"waited_ms", -1}}), start);
-    EXPECT_EQ(from({{"waited_ms", "6000"}}), start);
+TEST_F(McpLeasesTest, count_what_their_request_waited_if_that_makes_sense) {
+    const HolderInstant now = holder_clock_now();
+    EXPECT_EQ(McpLeases::asked({{"waited_ms", 6000}}, now).waited, 6s);
+    EXPECT_EQ(McpLeases::asked({{"verdict", "GRANTED"}}, now).waited, 0s);
+    EXPECT_EQ(McpLeases::asked({{"waited_ms", -1}}, now).waited, 0s);
+    EXPECT_EQ(McpLeases::asked({{"waited_ms", "6000"}}, now).waited, 0s);
 }
 
 TEST_F(McpLeasesTest, whose_answer_was_long_under_way_need_a_renewal_first) {
-    EXPECT_FALSE(McpLeases::needs_renewal(lease("a#1"), start, start + 19s));
-    EXPECT_TRUE(McpLeases::needs_renewal(lease("a#1"), start, start + 21s));
-    EXPECT_TRUE(McpLeases::needs_renewal(lease("a#1"), start, start + 100s));
+    const HolderInstant now = holder_clock_now();
+    EXPECT_FALSE(McpLeases::needs_renewal(lease("a#1", 600'000), {now}));
+    EXPECT_FALSE(McpLeases::needs_renewal(lease("a#1", 600'000), {now - 300s, 290s})) << "it waited for its turn";
+    EXPECT_TRUE(McpLeases::needs_renewal(lease("a#1", 600'000), {now - 210s}));
+    EXPECT_TRUE(McpLeases::needs_renewal(lease("a#1", 600'000), {now - 1000s}));
 }
 
 }  // namespace
