@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/code.h"
 #include "base/rendezvous.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -233,7 +234,7 @@ int nodes_command(const Arguments& arguments) {
     if (!picture) {
         screen.complain(picture.error());
         const std::string& code = picture.error().code;
-        return code == "invalid_argument" ? exit_usage : exit_code_of(code);
+        return code_in(code) == Code::invalid_argument ? exit_usage : exit_code_of(code);
     }
     if (screen.json())
         show_json(screen, *picture);

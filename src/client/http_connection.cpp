@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/code.h"
 #include "client/messages.h"
 
 namespace holdfast::client {
@@ -61,7 +62,7 @@ struct HttpConnection::Attempts {
 
     /// Passes over the server that failed with this error. True if there is another server to ask, and time for it.
     bool goes_on(const Error& error) {
-        if (error.code == "cancelled") return false;
+        if (code_in(error.code) == Code::cancelled) return false;
         connection.pass_over();
         reasons += (reasons.empty() ? "" : "; ") + error.message;
         return to_try > 0 && left_until(deadline) > Duration::zero();
@@ -70,7 +71,7 @@ struct HttpConnection::Attempts {
     /// Replaces an error by one that names all servers tried.
     template <class T>
     Result<T> told(Result<T> result) const {
-        if (result || result.error().code == "cancelled") return result;
+        if (result || code_in(result.error().code) == Code::cancelled) return result;
         return Error{result.error().code, reasons};
     }
 };
@@ -87,7 +88,7 @@ Result<HttpResponse> HttpConnection::send(const HttpRequest& request, Duration t
         if (auto connected = attempts.connect(); !connected) return connected.error();
         auto response = link_.send(request, attempts.patience(request));
         if (!response) {
-            perhaps_done_ = perhaps_done_ || response.error().code != "cancelled";
+            perhaps_done_ = perhaps_done_ || code_in(response.error().code) != Code::cancelled;
             const bool again = attempts.goes_on(response.error()) && is_repeatable(request);
             if (!again) return attempts.told(std::move(response));
             continue;
@@ -105,7 +106,7 @@ Result<HttpResponse> HttpConnection::stream(const HttpRequest& request,
     Attempts attempts{*this, std::chrono::steady_clock::now() + max_stream_connect};
     for (;;) {
         const auto connected = attempts.connect();
-        if (!connected && connected.error().code == "cancelled") return HttpResponse{200, {}};
+        if (!connected && code_in(connected.error().code) == Code::cancelled) return HttpResponse{200, {}};
         if (!connected) return connected.error();
         bool began = false;
         auto response = link_.stream(request, [&](std::string_view line) {

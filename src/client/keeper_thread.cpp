@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/code.h"
 #include "base/random.h"
 #include "client/keeper.h"
 #include "client/lease_state.h"
@@ -25,7 +26,7 @@ Failure lost_because(const Error& why) {
     if (why.code.empty()) {
         failure.code = "lease_expired";
         failure.message = "the lease ran out and was not to be renewed";
-    } else if (why.code == "cancelled" || why.code == "bad_answer") {
+    } else if (code_in(why.code) == Code::cancelled || why.code == "bad_answer") {
         failure.code = "unreachable";
     }
     return failure;

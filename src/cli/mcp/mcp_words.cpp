@@ -163,7 +163,8 @@ McpOutcome wrong_arguments(const std::string& problem) {
 }
 
 McpOutcome no_server(const Error& error) {
-    if (error.code == "cancelled") return {"The call was cancelled.", error_content(error.code, error.message), true};
+    if (code_in(error.code) == Code::cancelled)
+        return {"The call was cancelled.", error_content(error.code, error.message), true};
     const std::string message = error.code == "unreachable" ? describe_unreachable(error.message) : error.message;
     return {fmt::format("No answer from the Holdfast server: {}. Do not change what you have not claimed; tell the "
                         "user, or try again later.",

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/code.h"
 #include "base/random.h"
 #include "client/messages.h"
 
@@ -20,7 +21,8 @@ LeftBehind to_left_behind(const client::VerifiedLease& lease) {
 }  // namespace
 
 Failure to_failure(const Error& error) {
-    const bool silent = error.code == "unreachable" || error.code == "cancelled" || error.code == "bad_answer";
+    const bool silent =
+        error.code == "unreachable" || code_in(error.code) == Code::cancelled || error.code == "bad_answer";
     const Outcome outcome = silent ? Outcome::unreachable : client::outcome_of(error.code, 400);
     return {.outcome = outcome, .code = silent ? "unreachable" : error.code, .message = error.message};
 }

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/code.h"
 #include "client/forks.h"
 #include "discovery/publisher/dial.h"
 #include "discovery/publisher/event_thread.h"
@@ -144,7 +145,7 @@ ServiceConnection connect_service(const std::string& relay, const std::string& n
     if (opened) return {.fd = *opened};
     ServiceConnection none{.failure = refused(opened.error())};
     if (none.failure.code == "unreachable") none.failure.outcome = Outcome::unreachable;
-    if (none.failure.code == "cancelled") none.failure.outcome = Outcome::cancelled;
+    if (code_in(none.failure.code) == Code::cancelled) none.failure.outcome = Outcome::cancelled;
     return none;
 }
 
