@@ -1,14 +1,14 @@
 #include "authority/event_json.h"
 
+#include "base/json_writer.h"
 #include "base/text.h"
-#include "codec/json_writer.h"
 #include "lease/manifest.h"
 
 namespace holdfast::authority {
 
 std::string event_json(const Event& event, std::int64_t at_wall_ms) {
     std::string text;
-    codec::JsonWriter json(text);
+    JsonWriter json(text);
     const lease::SplitName split = lease::split_name(event.resource);
     json.open_object().field("type", to_string(event.kind));
     json.field("lease", to_string(lease::LeaseName{event.resource, event.token}));

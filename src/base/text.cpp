@@ -7,6 +7,7 @@
 #include <ctime>
 #include <fmt/format.h>
 
+#include "base/code.h"
 #include "base/encodings.h"
 
 namespace holdfast::inline base {
@@ -65,6 +66,22 @@ bool has_control_characters(std::string_view text) {
         if (byte < 0x20 || byte == 0x7f) return true;
     }
     return false;
+}
+
+Result<void> check_text(TextField field, std::size_t max_bytes) {
+    const auto invalid = [&](const std::string& why) {
+        return Error{std::string(name_of(Code::invalid_argument)), fmt::format("{} {}", field.name, why)};
+    };
+    if (field.value.size() > max_bytes) return invalid(fmt::format("is longer than {} bytes", max_bytes));
+    if (!is_utf8(field.value)) return invalid("is not UTF-8");
+    if (has_control_characters(field.value)) return invalid("contains control characters");
+    return {};
+}
+
+std::string excerpt(std::string_view text) {
+    constexpr std::size_t max_bytes = 80;
+    if (text.size() <= max_bytes && is_utf8(text) && !has_control_characters(text)) return std::string(text);
+    return percent_encode(text.substr(0, max_bytes)) + (text.size() > max_bytes ? "…" : "");
 }
 
 std::optional<std::uint64_t> parse_number(std::string_view text) {

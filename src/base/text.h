@@ -22,6 +22,16 @@ bool is_utf8(std::string_view text);
 /// True if the text contains a control character (below U+0020, or U+007F): such text must not reach a table or a log.
 bool has_control_characters(std::string_view text);
 
+/// Error `invalid_argument`, naming the field, for text that is too long, not UTF-8 or has control characters.
+struct TextField {
+    std::string_view name;
+    std::string_view value;
+};
+Result<void> check_text(TextField field, std::size_t max_bytes);
+
+/// Someone else's text for use in a message: truncated, and escaped if it is not plain.
+std::string excerpt(std::string_view text);
+
 /// Parses a decimal integer without sign or blanks. Returns nullopt if it is malformed or does not fit.
 std::optional<std::uint64_t> parse_number(std::string_view text);
 

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/code.h"
+#include "base/text.h"
 #include "client/messages.h"
 #include "lease/limits.h"
 #include "lease/manifest.h"
@@ -36,8 +37,8 @@ Result<authority::AcquireRequest> to_request(const AcquireAsk& ask) {
     if (!metadata) return metadata.error();
     if (metadata->size() > lease::limits::metadata_bytes) return Error{"invalid_argument", "metadata is too long"};
     for (const auto& checked :
-         {lease::check_holder(ask.holder), lease::check_text({"session", ask.session}, lease::limits::session_bytes),
-          lease::check_text({"reason", ask.reason}, lease::limits::reason_bytes)})
+         {lease::check_holder(ask.holder), check_text({"session", ask.session}, lease::limits::session_bytes),
+          check_text({"reason", ask.reason}, lease::limits::reason_bytes)})
         if (!checked) return checked.error();
     authority::AcquireRequest request;
     request.caller.address = "local";

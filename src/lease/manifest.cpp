@@ -21,15 +21,6 @@ bool is_namespace_character(char c) {
 
 }  // namespace
 
-Result<void> check_text(TextField field, std::size_t max_bytes) {
-    const std::string name(field.name);
-    if (field.value.size() > max_bytes)
-        return invalid(fmt::format("{} is longer than {} bytes", field.name, max_bytes));
-    if (!is_utf8(field.value)) return invalid(name + " is not UTF-8");
-    if (has_control_characters(field.value)) return invalid(name + " contains control characters");
-    return {};
-}
-
 Result<void> check_holder(std::string_view holder) {
     if (holder.empty()) return invalid("holder is missing or empty; it names who asks");
     return check_text({"holder", holder}, limits::holder_bytes);

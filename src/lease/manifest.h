@@ -22,11 +22,6 @@ struct Intent {
 /// characters.
 Result<void> check_resource(std::string_view resource);
 Result<void> check_namespace(std::string_view name_space);
-struct TextField {
-    std::string_view name;
-    std::string_view value;
-};
-Result<void> check_text(TextField field, std::size_t max_bytes);
 Result<void> check_holder(std::string_view holder);
 
 /// Checks a manifest (G1), normalises each resource name and drops duplicate intents. The order is

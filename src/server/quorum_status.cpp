@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/json_writer.h"
 #include "base/time.h"
-#include "codec/json_writer.h"
 
 namespace holdfast::server {
 namespace {
@@ -15,7 +15,7 @@ std::string decimal(double number) {
     return text;
 }
 
-void write_member(codec::JsonWriter& json, const doors::peer::PeerStatus& peer, bool votes) {
+void write_member(JsonWriter& json, const doors::peer::PeerStatus& peer, bool votes) {
     const bool connected = peer.self || peer.boot.has_value();
     json.open_object().field("id", peer.id).field("address", peer.address);
     json.flag("self", peer.self).flag("connected", connected).flag("voting", votes);
@@ -46,7 +46,7 @@ std::size_t QuorumStatus::voting() const {
 
 std::string QuorumStatus::to_json() const {
     std::string text;
-    codec::JsonWriter json(text);
+    JsonWriter json(text);
     json.open_object().field("node", settings.members.own().id).key("members").open_array();
     for (std::size_t member = 0; member < peers.peers.size(); ++member)
         write_member(json, peers.peers[member], votes[member]);

@@ -24,14 +24,14 @@ struct DecodedAudit {
     std::size_t limit = 100;
 };
 
-std::optional<bool> reject_above_max_field(Fields& fields) {
+std::optional<bool> reject_above_max_field(JsonFields& fields) {
     const auto over = fields.text("ttl_over_max");
     if (!over) return std::nullopt;
     if (*over != "cut" && *over != "reject") fields.refuse("ttl_over_max must be cut or reject");
     return *over == "reject";
 }
 
-std::optional<lease::Approval> approval_field(Fields& fields) {
+std::optional<lease::Approval> approval_field(JsonFields& fields) {
     const auto approval = fields.text("approval");
     if (!approval) return std::nullopt;
     if (*approval != "auto" && *approval != "manual") fields.refuse("approval must be auto or manual");
@@ -39,7 +39,7 @@ std::optional<lease::Approval> approval_field(Fields& fields) {
 }
 
 /// Empty for null.
-std::optional<std::string> name_pattern_field(Fields& fields) {
+std::optional<std::string> name_pattern_field(JsonFields& fields) {
     const JsonValue* pattern = fields.any("name_pattern");
     if (pattern == nullptr) return std::nullopt;
     if (pattern->kind == JsonValue::Kind::null) return std::string();
@@ -48,7 +48,7 @@ std::optional<std::string> name_pattern_field(Fields& fields) {
 }
 
 /// Zero for null. A quota of zero would allow nothing, so zero is not accepted for "no limit".
-std::optional<Duration> quota_field(Fields& fields, std::string_view name) {
+std::optional<Duration> quota_field(JsonFields& fields, std::string_view name) {
     const auto ms = fields.whole_or_null(name, 1, max_duration_ms);
     if (!ms) return std::nullopt;
     return std::chrono::milliseconds(*ms);
@@ -57,12 +57,12 @@ std::optional<Duration> quota_field(Fields& fields, std::string_view name) {
 Result<authority::PolicyChange> decode_policy_change(const Request& request) {
     auto body = body_only(request);
     if (!body) return body.error();
-    Fields fields(*body);
+    JsonFields fields(*body);
     authority::PolicyChange change;
-    change.ttl_min = duration_field(fields, "ttl_min_ms");
-    change.ttl_max = duration_field(fields, "ttl_max_ms");
-    change.ttl_default = duration_field(fields, "ttl_default_ms");
-    change.wait_max = duration_field(fields, "wait_max_ms");
+    change.ttl_min = fields.milliseconds("ttl_min_ms");
+    change.ttl_max = fields.milliseconds("ttl_max_ms");
+    change.ttl_default = fields.milliseconds("ttl_default_ms");
+    change.wait_max = fields.milliseconds("wait_max_ms");
     change.reject_above_max = reject_above_max_field(fields);
     change.name_pattern = name_pattern_field(fields);
     change.approval = approval_field(fields);
@@ -76,12 +76,12 @@ Result<authority::PolicyChange> decode_policy_change(const Request& request) {
 Result<DecodedBan> decode_ban(const Request& request, const std::string& holder) {
     auto body = body_only(request);
     if (!body) return body.error();
-    Fields fields(*body);
+    JsonFields fields(*body);
     fields.check(lease::check_holder(holder));
     if (lease::is_malformed_address(holder))
         fields.refuse(
             "this looks like an IP address or a prefix but is not valid; write 10.0.0.7, 10.0.0.0/8 or 2001:db8::/32");
-    DecodedBan ban{holder, text_field(fields, "reason", lease::limits::reason_bytes)};
+    DecodedBan ban{holder, fields.plain_text("reason", lease::limits::reason_bytes)};
     if (auto error = fields.error()) return *error;
     return ban;
 }
@@ -97,14 +97,14 @@ Result<DecodedAudit> decode_audit(const Request& request) {
 }
 
 /// Zero means no limit and is written as null.
-void put_quota(codec::JsonWriter& json, std::string_view name, std::int64_t limit) {
+void put_quota(JsonWriter& json, std::string_view name, std::int64_t limit) {
     json.key(name);
     limit == 0 ? json.null() : json.number(limit);
 }
 
 Response answer_policy(const lease::Policy& policy) {
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().field("ttl_min_ms", to_ms(policy.ttl_min)).field("ttl_max_ms", to_ms(policy.ttl_max));
     json.field("ttl_default_ms", to_ms(policy.ttl_default));
     json.field("ttl_over_max", policy.reject_above_max ? "reject" : "cut");
@@ -120,14 +120,14 @@ Response answer_policy(const lease::Policy& policy) {
 
 Response answer_unban(const std::string& holder, bool unbanned) {
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().field("holder", holder).flag("unbanned", unbanned).close_object();
     return response;
 }
 
 Response answer_bans(const lease::Policy& policy, const std::string& after, std::size_t limit) {
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().key("bans").open_array();
     auto at = policy.bans.upper_bound(after);
     std::string last;
@@ -141,7 +141,7 @@ Response answer_bans(const lease::Policy& policy, const std::string& after, std:
 
 Response answer_audit(const store::AuditPage& page) {
     const std::string next = page.more ? std::to_string(page.lines.back().number) : std::string();
-    return answer_page("audit", page.lines, next, [](codec::JsonWriter& json, const store::AuditPage::Line& line) {
+    return answer_page("audit", page.lines, next, [](JsonWriter& json, const store::AuditPage::Line& line) {
         json.open_object().field("number", line.number).field("at", format_wall_time(line.entry.at_wall_ms));
         json.field("who", line.entry.who).field("what", line.entry.what).close_object();
     });

@@ -15,7 +15,7 @@ Result<authority::AgentRequest> decode_agent_fields(const Request& request, cons
                                                     bool may_set_priority) {
     auto body = body_only(request);
     if (!body) return body.error();
-    Fields fields(*body);
+    JsonFields fields(*body);
     authority::AgentRequest agent;
     agent.caller = caller_of(request);
     agent.id = id;
@@ -35,12 +35,12 @@ Result<authority::AgentRequest> decode_restart(const Request& request, const std
 }
 
 /// Writes an agent's fields and leaves the object open for more.
-codec::JsonWriter& open_agent(codec::JsonWriter& json, const authority::Agent& agent) {
+JsonWriter& open_agent(JsonWriter& json, const authority::Agent& agent) {
     json.open_object().field("id", agent.id).field("priority", agent.priority).field("epoch", agent.epoch);
     return json.flag("restarting", agent.restarting).field("deaths", std::uint64_t{agent.deaths});
 }
 
-void put_waiting(codec::JsonWriter& json, const authority::WaitingRequest& waiting) {
+void put_waiting(JsonWriter& json, const authority::WaitingRequest& waiting) {
     json.open_object().key("intents").open_array();
     for (const lease::Intent& intent : waiting.intents) {
         json.open_object().field("resource", lease::split_name(intent.resource).resource);
@@ -54,7 +54,7 @@ void put_waiting(codec::JsonWriter& json, const authority::WaitingRequest& waiti
 
 Response answer_agent(const authority::AgentAnswer& answer) {
     Response response{.status = answer.created ? 201 : 200};
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().key("agent");
     open_agent(json, answer.agent).field("leases", std::uint64_t{answer.leases}).key("waiting").open_array();
     for (const authority::WaitingRequest& waiting : answer.waiting)
@@ -65,14 +65,13 @@ Response answer_agent(const authority::AgentAnswer& answer) {
 
 Response answer_agents(const authority::AgentPage& page) {
     const bool more = page.more && !page.agents.empty();
-    return answer_page(
-        "agents", page.agents, more ? page.agents.back().id : std::string(),
-        [](codec::JsonWriter& json, const authority::Agent& agent) { open_agent(json, agent).close_object(); });
+    return answer_page("agents", page.agents, more ? page.agents.back().id : std::string(),
+                       [](JsonWriter& json, const authority::Agent& agent) { open_agent(json, agent).close_object(); });
 }
 
 Response answer_restart(const authority::RestartAnswer& answer) {
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().key("agent");
     open_agent(json, answer.agent).close_object();
     json.field("reserved", std::uint64_t{answer.reserved})
@@ -83,7 +82,7 @@ Response answer_restart(const authority::RestartAnswer& answer) {
 
 Response answer_forget(const std::string& id, bool forgotten) {
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().field("id", id).flag("forgotten", forgotten).close_object();
     return response;
 }

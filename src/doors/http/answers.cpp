@@ -9,7 +9,7 @@ Response failure(const authority::Refused& refused) {
     return failure(refused.code, refused.detail, refused.retry_in);
 }
 
-void put_conflicts(codec::JsonWriter& json, const std::vector<authority::NamedConflict>& conflicts) {
+void put_conflicts(JsonWriter& json, const std::vector<authority::NamedConflict>& conflicts) {
     json.key("conflicts").open_array();
     for (const authority::NamedConflict& named : conflicts) {
         const lease::Conflict& conflict = named.conflict;
@@ -23,19 +23,19 @@ void put_conflicts(codec::JsonWriter& json, const std::vector<authority::NamedCo
     json.close_array();
 }
 
-void put_key(codec::JsonWriter& json, const keys::controller::Key& key) {
+void put_key(JsonWriter& json, const keys::controller::Key& key) {
     json.key("key").open_object().field("namespace", key.name_space).field("name", key.name);
     json.field("tag", key.tag).close_object();
 }
 
-void put_ban(codec::JsonWriter& json, const std::string& holder, const lease::Ban& ban) {
+void put_ban(JsonWriter& json, const std::string& holder, const lease::Ban& ban) {
     json.open_object().field("holder", holder).field("reason", ban.reason);
     json.field("since", format_wall_time(ban.since_wall_ms)).close_object();
 }
 
 Response answer_ban(const std::string& holder, const lease::Ban& ban) {
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     put_ban(json, holder, ban);
     return response;
 }

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "authority/authority.h"
-#include "codec/json_writer.h"
+#include "base/json_writer.h"
 #include "doors/http/response.h"
 #include "keys/controller/key.h"
 
@@ -15,19 +15,19 @@ namespace holdfast::doors::http {
 Response failure(const authority::Refused& refused);
 
 /// Writes `conflicts`: the leases and waiters that block the request.
-void put_conflicts(codec::JsonWriter& json, const std::vector<authority::NamedConflict>& conflicts);
+void put_conflicts(JsonWriter& json, const std::vector<authority::NamedConflict>& conflicts);
 
-void put_ban(codec::JsonWriter& json, const std::string& holder, const lease::Ban& ban);
+void put_ban(JsonWriter& json, const std::string& holder, const lease::Ban& ban);
 Response answer_ban(const std::string& holder, const lease::Ban& ban);
 
 /// `"key": {namespace, name, tag}`.
-void put_key(codec::JsonWriter& json, const keys::controller::Key& key);
+void put_key(JsonWriter& json, const keys::controller::Key& key);
 
 /// `{"NAME": …}`. `put_one(json, one)` writes the value.
 template <class One, class PutOne>
 Response answer_one(std::string_view name, const One& one, PutOne put_one) {
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().key(name);
     put_one(json, one);
     json.close_object();
@@ -39,7 +39,7 @@ Response answer_one(std::string_view name, const One& one, PutOne put_one) {
 template <class List, class PutOne>
 Response answer_page(std::string_view name, const List& list, std::string_view next, PutOne put_one) {
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().key(name).open_array();
     for (const auto& one : list)
         put_one(json, one);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/code.h"
+#include "base/text.h"
 #include "keys/controller/key_limits.h"
 #include "lease/ip_prefix.h"
 #include "lease/limits.h"
@@ -31,33 +32,21 @@ Result<JsonValue> body_only(const Request& request) {
 Result<Query> query_only(const Request& request) {
     auto body = read_json_object(request.body);
     if (!body) return body.error();
-    if (auto error = Fields(*body).error()) return *error;
+    if (auto error = JsonFields(*body).error()) return *error;
     return Query::parse(request.query);
 }
 
-std::string text_field(Fields& fields, std::string_view name, std::size_t max_bytes) {
-    std::string text = fields.text(name).value_or("");
-    fields.check(lease::check_text({name, text}, max_bytes));
-    return text;
-}
-
-std::string holder_field(Fields& fields) {
+std::string holder_field(JsonFields& fields) {
     std::string holder = fields.text("holder").value_or("");
     fields.check(lease::check_holder(holder));
     return holder;
 }
 
-std::optional<Duration> duration_field(Fields& fields, std::string_view name) {
-    const auto ms = fields.whole(name, 0, max_duration_ms);
-    if (!ms) return std::nullopt;
-    return std::chrono::milliseconds(*ms);
-}
-
-std::optional<std::uint64_t> epoch_field(Fields& fields) {
+std::optional<std::uint64_t> epoch_field(JsonFields& fields) {
     return fields.whole("epoch", 1, max_count);
 }
 
-std::optional<std::uint64_t> progress_field(Fields& fields) {
+std::optional<std::uint64_t> progress_field(JsonFields& fields) {
     return fields.whole("progress", 0, max_count);
 }
 
@@ -69,7 +58,7 @@ std::string namespace_parameter(Query& query) {
 
 Result<lease::LeaseName> decode_lease_name(std::string_view id) {
     auto name = lease::parse_lease_name(id);
-    if (!name) return invalid_argument("a lease is named resource#token; this is not: " + shown(id));
+    if (!name) return invalid_argument("a lease is named resource#token; this is not: " + excerpt(id));
     const lease::SplitName split = lease::split_name(name->resource);
     auto checked = lease::check_resource(split.resource);
     if (checked) checked = lease::check_namespace(split.name_space);
@@ -126,7 +115,7 @@ Result<void> decode_nothing(const Request& request) {
 Result<keys::controller::Key> key_from(const JsonValue* object, NameNeed need) {
     if (object == nullptr && need == NameNeed::required) return invalid_argument("key is missing");
     if (object == nullptr) return keys::controller::Key{std::string(lease::default_namespace), {}, {}};
-    Fields fields(*object, "key.");
+    JsonFields fields(*object, "key.");
     keys::controller::Key key{fields.text("namespace").value_or(""), fields.text("name").value_or(""),
                               fields.text("tag").value_or("")};
     const bool random = need == NameNeed::optional && !fields.has("name");
@@ -143,7 +132,7 @@ Result<void> check_plain_name(std::string_view name, std::string_view value, std
         fmt::format("{} must be 1 to {} letters, digits, '-', '_' and '.', and not begin with a dot", name, max_bytes));
 }
 
-std::string plain_name_field(Fields& fields, std::string_view name, std::size_t max_bytes) {
+std::string plain_name_field(JsonFields& fields, std::string_view name, std::size_t max_bytes) {
     std::string value = fields.text(name).value_or("");
     fields.check(check_plain_name(name, value, max_bytes));
     return value;

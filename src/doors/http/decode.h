@@ -6,13 +6,21 @@
 
 #include "authority/authority.h"
 #include "authority/requests.h"
+#include "base/json_fields.h"
 #include "base/result.h"
-#include "doors/http/fields.h"
-#include "doors/http/json_value.h"
+#include "doors/http/query.h"
 #include "doors/http/request.h"
 #include "keys/controller/key.h"
+#include "lease/limits.h"
 
 namespace holdfast::doors::http {
+
+/// The limit of a holder's own time. A timeline added to it stays below 2^53.
+inline constexpr std::uint64_t max_client_time_ms = 9'000'000'000'000'000;
+/// The limit of a priority, in both directions. A priority may be a time or any other ordering number.
+inline constexpr std::int64_t max_priority = 9'000'000'000'000'000;
+/// The limit of an epoch and of a progress counter: every JSON parser keeps such numbers exact.
+inline constexpr std::uint64_t max_count = lease::limits::epoch_ceiling - 1;
 
 /// Shared by the decoders of all resources. A decoder turns a request of docs/http-api.md into a request to the
 /// authority and validates every text: no client input reaches an assertion. Errors are `invalid_json`, `unknown_field`
@@ -28,11 +36,9 @@ Result<JsonValue> body_only(const Request& request);
 /// The query string. A body with fields is an error.
 Result<Query> query_only(const Request& request);
 
-std::string text_field(Fields& fields, std::string_view name, std::size_t max_bytes);
-std::string holder_field(Fields& fields);
-std::optional<Duration> duration_field(Fields& fields, std::string_view name);
-std::optional<std::uint64_t> epoch_field(Fields& fields);
-std::optional<std::uint64_t> progress_field(Fields& fields);
+std::string holder_field(JsonFields& fields);
+std::optional<std::uint64_t> epoch_field(JsonFields& fields);
+std::optional<std::uint64_t> progress_field(JsonFields& fields);
 
 /// Selects the events of a stream. Empty text matches everything.
 struct EventFilter {
@@ -69,7 +75,7 @@ enum class NameNeed : std::uint8_t { required, optional };
 Result<keys::controller::Key> key_from(const JsonValue* object, NameNeed need);
 
 /// The name of a drone, a backend or a pool.
-std::string plain_name_field(Fields& fields, std::string_view name, std::size_t max_bytes);
+std::string plain_name_field(JsonFields& fields, std::string_view name, std::size_t max_bytes);
 Result<void> check_plain_name(std::string_view name, std::string_view value, std::size_t max_bytes);
 
 }  // namespace holdfast::doors::http

@@ -22,27 +22,22 @@ constexpr std::int64_t max_exit_code = 1'000'000;
 constexpr std::size_t message_bytes = 1024;
 constexpr std::size_t max_done = 2 * keys::controller::limits::orders_per_drone;
 
-bool is_null(Fields& fields, std::string_view name) {
-    const JsonValue* value = fields.any(name);
-    return value == nullptr || value->kind == Kind::null;
-}
-
 /// Empty for null.
-std::string text_or_null(Fields& fields, std::string_view name, std::size_t max_bytes) {
-    return is_null(fields, name) ? std::string() : text_field(fields, name, max_bytes);
+std::string text_or_null(JsonFields& fields, std::string_view name, std::size_t max_bytes) {
+    return fields.is_null(name) ? std::string() : fields.plain_text(name, max_bytes);
 }
 
-std::uint64_t clock_field(Fields& fields) {
+std::uint64_t clock_field(JsonFields& fields) {
     const auto clock = fields.whole("clock_ms", 0, max_client_time_ms);
     if (!clock) fields.refuse("clock_ms is missing");
     return clock.value_or(0);
 }
 
-std::string life_field(Fields& fields) {
+std::string life_field(JsonFields& fields) {
     return plain_name_field(fields, "life", keys::controller::limits::life_bytes);
 }
 
-std::vector<std::string> lives_field(Fields& fields) {
+std::vector<std::string> lives_field(JsonFields& fields) {
     std::vector<std::string> lives;
     const JsonValue* list = fields.array("earlier_lives", keys::controller::limits::earlier_lives);
     if (list == nullptr) return lives;
@@ -53,33 +48,33 @@ std::vector<std::string> lives_field(Fields& fields) {
     return lives;
 }
 
-keys::controller::BackendProgress progress_of(Fields& fields) {
+keys::controller::BackendProgress progress_of(JsonFields& fields) {
     keys::controller::BackendProgress progress;
     const auto state = keys::controller::parse_backend_state(fields.text("state").value_or(""));
     if (!state) fields.refuse("state is not one that a backend has");
     progress.state = state.value_or(keys::controller::BackendState::scheduled);
-    if (!is_null(fields, "reason")) {
+    if (!fields.is_null("reason")) {
         progress.reason = keys::controller::parse_end_reason(fields.text("reason").value_or(""));
         if (!progress.reason) fields.refuse("reason is not a known reason for the end of a backend");
     }
-    if (!is_null(fields, "exit_code")) progress.exit_code = fields.signed_whole("exit_code", max_exit_code);
+    if (!fields.is_null("exit_code")) progress.exit_code = fields.signed_whole("exit_code", max_exit_code);
     progress.address = text_or_null(fields, "address", keys::controller::limits::address_bytes);
-    if (!is_null(fields, "message")) progress.message = fields.text("message").value_or("");
-    progress.state_for = duration_field(fields, "state_for_ms").value_or(Duration::zero());
+    if (!fields.is_null("message")) progress.message = fields.text("message").value_or("");
+    progress.state_for = fields.milliseconds("state_for_ms").value_or(Duration::zero());
     if (progress.message.size() > message_bytes) fields.refuse("message is longer than 1024 bytes");
     return progress;
 }
 
 Result<keys::controller::BackendReport> report_of(const JsonValue& item, const std::string& path) {
     if (item.kind != Kind::object) return invalid_argument(path + " must be an object");
-    Fields fields(item, path + ".");
+    JsonFields fields(item, path + ".");
     keys::controller::BackendReport report;
     report.id = plain_name_field(fields, "id", keys::controller::limits::backend_id_bytes);
     report.progress = progress_of(fields);
     report.token = fields.whole("token", 1, lease::token_limit - 1).value_or(0);
     if (report.token == 0) fields.refuse(path + ".token is missing");
-    report.ttl = duration_field(fields, "ttl_ms").value_or(Duration::zero());
-    if (!is_null(fields, "holds_for_ms")) {
+    report.ttl = fields.milliseconds("ttl_ms").value_or(Duration::zero());
+    if (!fields.is_null("holds_for_ms")) {
         const auto ms = fields.signed_whole("holds_for_ms", static_cast<std::int64_t>(max_duration_ms));
         report.holds_for = std::chrono::milliseconds(ms.value_or(0));
     }
@@ -103,8 +98,8 @@ Result<std::vector<keys::controller::BackendReport>> reports_of(const JsonValue*
 
 Result<std::optional<std::string>> reassert_of(const JsonValue* object) {
     if (object == nullptr) return std::optional<std::string>();
-    Fields fields(*object, "reassert.");
-    std::optional<std::string> controller = text_field(fields, "controller", keys::controller::limits::life_bytes);
+    JsonFields fields(*object, "reassert.");
+    std::optional<std::string> controller = fields.plain_text("controller", keys::controller::limits::life_bytes);
     if (auto error = fields.error()) return *error;
     return controller;
 }
@@ -112,7 +107,7 @@ Result<std::optional<std::string>> reassert_of(const JsonValue* object) {
 Result<keys::controller::Heartbeat> decode_drone_heartbeat(const Request& request, const std::string& drone) {
     auto body = body_only(request);
     if (!body) return body.error();
-    Fields fields(*body);
+    JsonFields fields(*body);
     keys::controller::Heartbeat heartbeat;
     heartbeat.drone = drone;
     fields.check(check_plain_name("the drone's id", drone, keys::controller::limits::backend_id_bytes));
@@ -140,13 +135,13 @@ Result<keys::controller::Heartbeat> decode_drone_heartbeat(const Request& reques
 Result<keys::controller::OrdersRequest> decode_orders(const Request& request, const std::string& drone) {
     auto body = body_only(request);
     if (!body) return body.error();
-    Fields fields(*body);
+    JsonFields fields(*body);
     keys::controller::OrdersRequest orders;
     orders.drone = drone;
     orders.life = life_field(fields);
     orders.clock_ms = clock_field(fields);
     orders.controller = text_or_null(fields, "controller", keys::controller::limits::life_bytes);
-    orders.wait = duration_field(fields, "wait_ms").value_or(Duration::zero());
+    orders.wait = fields.milliseconds("wait_ms").value_or(Duration::zero());
     if (const JsonValue* done = fields.array("done", max_done))
         for (const JsonValue& item : done->items) {
             if (item.kind != Kind::number || !item.whole) fields.refuse("done must be a list of whole numbers");
@@ -159,13 +154,13 @@ Result<keys::controller::OrdersRequest> decode_orders(const Request& request, co
 Result<bool> decode_drain(const Request& request) {
     auto body = body_only(request);
     if (!body) return body.error();
-    Fields fields(*body);
+    JsonFields fields(*body);
     const bool draining = fields.boolean("draining").value_or(true);
     if (auto error = fields.error()) return *error;
     return draining;
 }
 
-void put_drone(codec::JsonWriter& json, const keys::controller::DroneView& drone) {
+void put_drone(JsonWriter& json, const keys::controller::DroneView& drone) {
     json.open_object()
         .field("id", drone.id)
         .field("life", keys::controller::shown_life(drone.life))
@@ -176,12 +171,12 @@ void put_drone(codec::JsonWriter& json, const keys::controller::DroneView& drone
     json.field("heard_ms_ago", to_ms(drone.heard_ago)).close_object();
 }
 
-void put_number_or_null(codec::JsonWriter& json, std::string_view name, std::optional<std::uint64_t> number) {
+void put_number_or_null(JsonWriter& json, std::string_view name, std::optional<std::uint64_t> number) {
     json.key(name);
     number ? json.number(*number) : json.null();
 }
 
-void put_ready(codec::JsonWriter& json, const keys::controller::Readiness& ready) {
+void put_ready(JsonWriter& json, const keys::controller::Readiness& ready) {
     json.key("ready").open_object();
     switch (ready.how) {
         case keys::controller::Readiness::How::tcp:
@@ -197,7 +192,7 @@ void put_ready(codec::JsonWriter& json, const keys::controller::Readiness& ready
     json.close_object();
 }
 
-void put_spawn(codec::JsonWriter& json, const keys::controller::Spawn& spawn) {
+void put_spawn(JsonWriter& json, const keys::controller::Spawn& spawn) {
     json.key("spawn").open_object().field("command", spawn.command).key("args").open_array();
     for (const std::string& argument : spawn.args)
         json.text(argument);
@@ -213,7 +208,7 @@ void put_spawn(codec::JsonWriter& json, const keys::controller::Spawn& spawn) {
     json.field("start_timeout_s", spawn.start_timeout_s).close_object();
 }
 
-void put_order(codec::JsonWriter& json, const keys::controller::SentOrder& sent) {
+void put_order(JsonWriter& json, const keys::controller::SentOrder& sent) {
     const keys::controller::Order& order = sent.order;
     json.open_object().field("number", order.number).field("kind", order.start ? "spawn" : "terminate");
     json.field("backend", order.backend);
@@ -240,14 +235,14 @@ Response answer_drones(const keys::controller::DronePage& page) {
 
 Response answer_forgotten(const keys::controller::DroneView& drone) {
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().field("id", drone.id).flag("forgotten", true).close_object();
     return response;
 }
 
 Response answer_drone_heartbeat(const keys::controller::HeartbeatAnswer& answer, const std::string& controller) {
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().field("controller", controller).flag("send_all", answer.send_all).flag("drain", answer.drain);
     json.field("heartbeat_in_ms", to_ms(keys::controller::limits::heartbeat_every)).key("reasserted").open_array();
     for (const std::string& backend : answer.reasserted)
@@ -258,7 +253,7 @@ Response answer_drone_heartbeat(const keys::controller::HeartbeatAnswer& answer,
 
 Response answer_orders(const keys::controller::OrdersAnswer& answer, const std::string& controller) {
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().field("controller", controller).key("orders").open_array();
     for (const keys::controller::SentOrder& order : answer.orders)
         put_order(json, order);

@@ -35,13 +35,13 @@ constexpr std::uint64_t max_start_timeout_s = 86'400;
 constexpr std::size_t path_bytes = 4096;
 
 /// Text passed to a program may contain any byte except zero.
-std::string program_text(Fields& fields, const JsonValue& value, const std::string& name) {
+std::string program_text(JsonFields& fields, const JsonValue& value, const std::string& name) {
     if (value.kind != Kind::string) fields.refuse(name + " must be text");
     if (value.text.find('\0') != std::string::npos) fields.refuse(name + " must not contain a zero byte");
     return value.text;
 }
 
-std::vector<std::string> arguments_field(Fields& fields) {
+std::vector<std::string> arguments_field(JsonFields& fields) {
     std::vector<std::string> arguments;
     if (const JsonValue* list = fields.array("args", keys::controller::limits::spawn_arguments))
         for (const JsonValue& item : list->items)
@@ -49,7 +49,7 @@ std::vector<std::string> arguments_field(Fields& fields) {
     return arguments;
 }
 
-std::map<std::string, std::string> environment_field(Fields& fields) {
+std::map<std::string, std::string> environment_field(JsonFields& fields) {
     std::map<std::string, std::string> variables;
     const JsonValue* object = fields.object("env");
     if (object == nullptr) return variables;
@@ -66,11 +66,11 @@ std::map<std::string, std::string> environment_field(Fields& fields) {
 Result<keys::controller::Readiness> readiness_of(const JsonValue* object) {
     keys::controller::Readiness ready;
     if (object == nullptr) return ready;
-    Fields fields(*object, "spawn.ready.");
+    JsonFields fields(*object, "spawn.ready.");
     if (object->members.size() != 1) fields.refuse("spawn.ready must have exactly one of tcp, http and started");
     if (const auto path = fields.text("http")) {
         ready = {keys::controller::Readiness::How::http, *path};
-        fields.check(lease::check_text({"http", *path}, path_bytes));
+        fields.check(check_text({"http", *path}, path_bytes));
         if (!path->starts_with('/')) fields.refuse("spawn.ready.http must be a path that begins with /");
     }
     const auto tcp = fields.boolean("tcp");
@@ -83,13 +83,13 @@ Result<keys::controller::Readiness> readiness_of(const JsonValue* object) {
 }
 
 /// Empty for null, too.
-std::optional<std::uint64_t> number_or_none(Fields& fields, std::string_view name, std::uint64_t most) {
+std::optional<std::uint64_t> number_or_none(JsonFields& fields, std::string_view name, std::uint64_t most) {
     const auto number = fields.whole_or_null(name, 1, most);
     return number && *number > 0 ? number : std::nullopt;
 }
 
 Result<keys::controller::SpawnRequest> spawn_of(const JsonValue& object) {
-    Fields fields(object, "spawn.");
+    JsonFields fields(object, "spawn.");
     keys::controller::SpawnRequest request;
     keys::controller::Spawn& spawn = request.spawn;
     if (const JsonValue* command = fields.any("command"))
@@ -119,14 +119,14 @@ Result<keys::controller::SpawnRequest> spawn_of(const JsonValue& object) {
 Result<keys::controller::ConnectRequest> decode_connect(const Request& request) {
     auto body = body_only(request);
     if (!body) return body.error();
-    Fields fields(*body);
+    JsonFields fields(*body);
     keys::controller::ConnectRequest connect;
     connect.caller = caller_of(request);
-    connect.user = text_field(fields, "user", keys::controller::limits::user_bytes);
+    connect.user = fields.plain_text("user", keys::controller::limits::user_bytes);
     const std::uint64_t max_s =
         std::chrono::duration_cast<std::chrono::seconds>(keys::controller::limits::connect_wait).count();
     connect.wait = std::chrono::seconds(fields.whole("wait_s", 0, max_s).value_or(0));
-    connect.ttl = duration_field(fields, "ttl_ms");
+    connect.ttl = fields.milliseconds("ttl_ms");
     const JsonValue* key = fields.object("key");
     const JsonValue* spawn = fields.object("spawn");
     if (auto error = fields.error()) return *error;
@@ -159,7 +159,7 @@ Result<DecodedBackends> decode_backends(const Request& request) {
 Result<keys::controller::Severity> decode_terminate(const Request& request) {
     auto body = body_only(request);
     if (!body) return body.error();
-    Fields fields(*body);
+    JsonFields fields(*body);
     const std::string how = fields.text("how").value_or("soft");
     if (how != "soft" && how != "hard") fields.refuse("how must be soft or hard");
     if (auto error = fields.error()) return *error;
@@ -185,7 +185,7 @@ Result<keys::controller::Key> decode_key_only(const Request& request, const std:
     return keys::controller::checked_key({key.substr(0, slash), key.substr(slash + 1), {}});
 }
 
-void put_backend(codec::JsonWriter& json, const keys::controller::BackendView& view, Instant now) {
+void put_backend(JsonWriter& json, const keys::controller::BackendView& view, Instant now) {
     const keys::controller::Backend& backend = view.backend;
     const keys::controller::BackendProgress& progress = backend.progress;
     json.open_object().field("id", backend.id);
@@ -203,7 +203,7 @@ void put_backend(codec::JsonWriter& json, const keys::controller::BackendView& v
     json.close_object();
 }
 
-void put_held_key(codec::JsonWriter& json, const keys::controller::HeldKey& held) {
+void put_held_key(JsonWriter& json, const keys::controller::HeldKey& held) {
     json.open_object();
     put_key(json, held.key);
     json.field("backend", held.backend).field("drone", held.drone).field("token", held.token);
@@ -215,7 +215,7 @@ void put_held_key(codec::JsonWriter& json, const keys::controller::HeldKey& held
 Response answer_connect(const keys::controller::Connected& connected) {
     const keys::controller::Backend& backend = connected.backend;
     Response response{.status = connected.spawned ? 201 : 200};
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().field("backend_id", backend.id);
     put_key(json, backend.key);
     json.flag("spawned", connected.spawned).field("status", to_string(backend.progress.state));
@@ -234,13 +234,13 @@ Response answer_keys(const keys::controller::KeyPage& page) {
 
 Response answer_key(const keys::controller::HeldKey& key) {
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     put_held_key(json, key);
     return response;
 }
 
 Response answer_backend(const keys::controller::BackendView& backend, Instant now) {
-    return answer_one("backend", backend, [now](codec::JsonWriter& json, const keys::controller::BackendView& view) {
+    return answer_one("backend", backend, [now](JsonWriter& json, const keys::controller::BackendView& view) {
         put_backend(json, view, now);
     });
 }
@@ -248,7 +248,7 @@ Response answer_backend(const keys::controller::BackendView& backend, Instant no
 Response answer_backends(const keys::controller::BackendPage& page,
                          const keys::controller::UnreportedBackends& unreported, Instant now) {
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().key("backends").open_array();
     for (const keys::controller::BackendView& view : page.backends)
         put_backend(json, view, now);
@@ -264,7 +264,7 @@ Response answer_backends(const keys::controller::BackendPage& page,
 
 std::string status_event(const keys::controller::BackendView& backend, Instant now) {
     std::string text = "event: status\ndata: ";
-    codec::JsonWriter json(text);
+    JsonWriter json(text);
     put_backend(json, backend, now);
     return text + "\n\n";
 }

@@ -13,7 +13,7 @@ std::string shown_time(Instant instant) {
     return format_wall_time(shown_wall_ms(instant));
 }
 
-void put_timeline(codec::JsonWriter& json, const lease::Timeline& timeline, ClientTime client_time) {
+void put_timeline(JsonWriter& json, const lease::Timeline& timeline, ClientTime client_time) {
     json.key("timeline").open_object();
     json.field("renew_in_ms", to_ms(timeline.renew_in));
     json.field("soft_terminate_in_ms", to_ms(timeline.soft_terminate_in));
@@ -35,13 +35,13 @@ bool shows_session(const LeaseView& view) {
 
 }  // namespace
 
-void put_names(codec::JsonWriter& json, std::string_view resource, lease::Token token) {
+void put_names(JsonWriter& json, std::string_view resource, lease::Token token) {
     const lease::SplitName split = lease::split_name(resource);
     json.field("id", to_string(lease::LeaseName{std::string(resource), token}));
     json.field("namespace", split.name_space).field("resource", split.resource);
 }
 
-void put_lease(codec::JsonWriter& json, const LeaseView& view, ClientTime client_time) {
+void put_lease(JsonWriter& json, const LeaseView& view, ClientTime client_time) {
     const lease::Lease& lease = view.lease;
     json.open_object();
     put_names(json, view.resource, lease.token);
@@ -62,7 +62,7 @@ void put_lease(codec::JsonWriter& json, const LeaseView& view, ClientTime client
     json.close_object();
 }
 
-void put_grace(codec::JsonWriter& json, const lease::Verified& verified) {
+void put_grace(JsonWriter& json, const lease::Verified& verified) {
     if (verified.state != lease::LeaseState::grace) return;
     json.field("holder", verified.reserved_holder);
     json.field("reserved_for_ms", to_ms(verified.reserved_for.value_or(Duration::zero())));

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "authority/authority.h"
-#include "codec/json_writer.h"
+#include "base/json_writer.h"
 
 namespace holdfast::doors::http {
 
@@ -22,12 +22,12 @@ struct LeaseView {
     bool brief = false;    ///< without the holder's own texts
 };
 /// In the format of docs/http-api.md. Instants of the store are shown as wall-clock times, for people only (T1).
-void put_lease(codec::JsonWriter& json, const LeaseView& view, ClientTime client_time = {});
+void put_lease(JsonWriter& json, const LeaseView& view, ClientTime client_time = {});
 
 /// The fields that name a lease: id, namespace and resource.
-void put_names(codec::JsonWriter& json, std::string_view resource, lease::Token token);
+void put_names(JsonWriter& json, std::string_view resource, lease::Token token);
 
 /// For whom an expired lease is reserved, and for how much longer (R5).
-void put_grace(codec::JsonWriter& json, const lease::Verified& verified);
+void put_grace(JsonWriter& json, const lease::Verified& verified);
 
 }  // namespace holdfast::doors::http

@@ -50,7 +50,7 @@ Result<std::vector<lease::LeaseName>> decode_names(const JsonValue& list) {
 Result<DecodedVerify> decode_verify(const Request& request) {
     auto body = body_only(request);
     if (!body) return body.error();
-    Fields fields(*body);
+    JsonFields fields(*body);
     DecodedVerify verify;
     const JsonValue* leases = fields.array("leases", lease::limits::leases_per_request);
     if (fields.has("leases") == fields.has("holder")) fields.refuse("give either leases or holder");
@@ -79,7 +79,7 @@ Result<DecodedList> decode_list(const Request& request) {
     return list;
 }
 
-void put_verified(codec::JsonWriter& json, const authority::VerifyAnswer& answer) {
+void put_verified(JsonWriter& json, const authority::VerifyAnswer& answer) {
     const lease::Verified& verified = answer.verified;
     json.open_object().field("id", to_string(answer.name)).field("state", to_string(verified.state));
     if (verified.lease) {
@@ -99,7 +99,7 @@ Response answer_lease(const authority::VerifyAnswer& answer) {
     const lease::Verified& verified = answer.verified;
     if (verified.state == lease::LeaseState::unknown) return failure(Code::unknown_lease);
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().key("lease");
     if (verified.lease) {
         const lease::Timeline timeline = answer.timeline.value_or(lease::timeline_of(*verified.lease, answer.at));
@@ -117,15 +117,14 @@ Response answer_lease(const authority::VerifyAnswer& answer) {
 }
 
 Response answer_list(const store::ListPage& page, Instant now) {
-    return answer_page("leases", page.leases, page.next,
-                       [now](codec::JsonWriter& json, const store::NamedLease& named) {
-                           put_lease(json, {named.resource, named.lease, lease::timeline_of(named.lease, now)});
-                       });
+    return answer_page("leases", page.leases, page.next, [now](JsonWriter& json, const store::NamedLease& named) {
+        put_lease(json, {named.resource, named.lease, lease::timeline_of(named.lease, now)});
+    });
 }
 
 Response answer_verify(const std::vector<authority::VerifyAnswer>& answers) {
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().key("results").open_array();
     for (const authority::VerifyAnswer& answer : answers)
         put_verified(json, answer);
@@ -139,7 +138,7 @@ Response answer_leader(const std::string& group, const authority::VerifyAnswer& 
         if (lease.predicate == lease::Predicate::mutates && (leader == nullptr || lease.token > leader->token))
             leader = &lease;
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().field("group", group).field("resource", answer.name.resource);
     if (leader != nullptr) {
         json.field("leader", leader->holder).field("token", leader->token);

@@ -36,7 +36,7 @@ struct DecodedRenewal {
     std::optional<std::uint64_t> client_time_ms;
 };
 
-lease::Predicate predicate_field(Fields& fields) {
+lease::Predicate predicate_field(JsonFields& fields) {
     const auto text = fields.text("predicate");
     if (!text) return lease::Predicate::mutates;
     const auto predicate = lease::parse_predicate(*text);
@@ -50,7 +50,7 @@ lease::Predicate predicate_field(Fields& fields) {
 }
 
 /// The resource under its canonical name. checked_manifest() would normalise it too, but not say which intent is wrong.
-lease::Intent intent_field(Fields& fields, std::string_view name_space) {
+lease::Intent intent_field(JsonFields& fields, std::string_view name_space) {
     const auto resource = lease::normalised(fields.text("resource").value_or(""));
     if (!resource) {
         fields.check(resource.error());
@@ -66,7 +66,7 @@ Result<std::vector<lease::Intent>> decode_intents(const JsonValue& list, std::st
     for (std::size_t i = 0; i < list.items.size(); ++i) {
         const std::string path = fmt::format("intents[{}]", i);
         if (list.items[i].kind != JsonValue::Kind::object) return invalid_argument(path + " must be an object");
-        Fields fields(list.items[i], path + ".");
+        JsonFields fields(list.items[i], path + ".");
         lease::Intent intent = intent_field(fields, name_space);
         intent.predicate = predicate_field(fields);
         if (auto error = fields.error()) return *error;
@@ -75,7 +75,7 @@ Result<std::vector<lease::Intent>> decode_intents(const JsonValue& list, std::st
     return lease::checked_manifest(std::move(intents));
 }
 
-std::string metadata_field(Fields& fields) {
+std::string metadata_field(JsonFields& fields) {
     const JsonValue* metadata = fields.object("metadata");
     if (metadata == nullptr) return {};
     std::string text = to_text(*metadata);
@@ -85,7 +85,7 @@ std::string metadata_field(Fields& fields) {
 }
 
 /// The intents to acquire: one resource, or a list.
-Result<std::vector<lease::Intent>> decode_manifest(Fields& fields, std::string_view name_space) {
+Result<std::vector<lease::Intent>> decode_manifest(JsonFields& fields, std::string_view name_space) {
     const JsonValue* list = fields.array("intents", lease::limits::intents_per_manifest);
     const bool has_list = fields.has("intents");
     if (has_list && fields.has("resource")) fields.refuse("give either resource or intents, not both");
@@ -103,7 +103,7 @@ Result<authority::LeaseToRenew> decode_lease_to_renew(const JsonValue& item, con
     authority::LeaseToRenew lease;
     const JsonValue* id = &item;
     if (item.kind == JsonValue::Kind::object) {
-        Fields fields(item, path + ".");
+        JsonFields fields(item, path + ".");
         id = fields.any("id");
         lease.progress = progress_field(fields);
         if (id == nullptr) fields.refuse(path + ".id is missing");
@@ -127,12 +127,12 @@ Result<std::vector<authority::LeaseToRenew>> decode_leases_to_renew(const JsonVa
 }
 
 /// The fields that every renewal has.
-DecodedRenewal renewal_fields(const Request& request, Fields& fields) {
+DecodedRenewal renewal_fields(const Request& request, JsonFields& fields) {
     DecodedRenewal renewal;
     renewal.request.caller = caller_of(request);
     renewal.request.holder = holder_field(fields);
     renewal.request.epoch = epoch_field(fields);
-    renewal.request.ttl = duration_field(fields, "ttl_ms");
+    renewal.request.ttl = fields.milliseconds("ttl_ms");
     renewal.request.progress = progress_field(fields);
     renewal.client_time_ms = fields.whole("client_time_ms", 0, max_client_time_ms);
     return renewal;
@@ -141,22 +141,22 @@ DecodedRenewal renewal_fields(const Request& request, Fields& fields) {
 Result<DecodedAcquire> decode_acquire(const Request& request) {
     auto body = body_only(request);
     if (!body) return body.error();
-    Fields fields(*body);
+    JsonFields fields(*body);
     DecodedAcquire decoded;
     authority::AcquireRequest& acquire = decoded.request;
     acquire.caller = caller_of(request);
     acquire.holder = holder_field(fields);
     acquire.epoch = epoch_field(fields);
-    acquire.session = text_field(fields, "session", lease::limits::session_bytes);
+    acquire.session = fields.plain_text("session", lease::limits::session_bytes);
     const std::string name_space = fields.text("namespace").value_or("");
     fields.check(lease::check_namespace(name_space));
     auto manifest = decode_manifest(fields, name_space);
-    acquire.ttl = duration_field(fields, "ttl_ms");
-    acquire.wait = duration_field(fields, "wait_ms").value_or(Duration::zero());
+    acquire.ttl = fields.milliseconds("ttl_ms");
+    acquire.wait = fields.milliseconds("wait_ms").value_or(Duration::zero());
     acquire.progress = progress_field(fields);
-    acquire.reason = text_field(fields, "reason", lease::limits::reason_bytes);
+    acquire.reason = fields.plain_text("reason", lease::limits::reason_bytes);
     acquire.metadata = metadata_field(fields);
-    acquire.idempotency_key = text_field(fields, "idempotency_key", lease::limits::idempotency_key_bytes);
+    acquire.idempotency_key = fields.plain_text("idempotency_key", lease::limits::idempotency_key_bytes);
     decoded.client_time_ms = fields.whole("client_time_ms", 0, max_client_time_ms);
     if (auto error = fields.error()) return *error;
     if (!manifest) return manifest.error();
@@ -167,7 +167,7 @@ Result<DecodedAcquire> decode_acquire(const Request& request) {
 Result<DecodedRenewal> decode_renewal(const Request& request) {
     auto body = body_only(request);
     if (!body) return body.error();
-    Fields fields(*body);
+    JsonFields fields(*body);
     DecodedRenewal renewal = renewal_fields(request, fields);
     const JsonValue* leases = fields.array("leases", lease::limits::leases_per_request);
     if (auto error = fields.error()) return *error;
@@ -184,7 +184,7 @@ Result<DecodedRenewal> decode_renewal(const Request& request) {
 Result<DecodedRenewal> decode_single_renewal(const Request& request, const std::string& id) {
     auto body = body_only(request);
     if (!body) return body.error();
-    Fields fields(*body);
+    JsonFields fields(*body);
     DecodedRenewal renewal = renewal_fields(request, fields);
     if (auto error = fields.error()) return *error;
     auto name = decode_lease_name(id);
@@ -202,9 +202,9 @@ Result<authority::ReleaseRequest> decode_release(const Request& request, const s
     if (auto error = query->error()) return *error;
     auto body = read_json_object(request.body);
     if (!body) return body.error();
-    Fields fields(*body);
+    JsonFields fields(*body);
     const auto holder = fields.text("holder");
-    const auto session = text_field(fields, "session", lease::limits::session_bytes);
+    const auto session = fields.plain_text("session", lease::limits::session_bytes);
     const auto epoch = epoch_field(fields);
     if (holder_in_query && holder) fields.refuse("give holder once, in the query or in the body");
     if (epoch_in_query && epoch) fields.refuse("give epoch once, in the query or in the body");
@@ -225,12 +225,12 @@ Result<authority::ReleaseRequest> decode_release(const Request& request, const s
 /// Size of a response to many renewals above which the holders' own texts are omitted.
 constexpr std::size_t renewals_bytes_whole = 1024 * 1024;
 
-void put_error(codec::JsonWriter& json, Code code, std::string_view detail) {
+void put_error(JsonWriter& json, Code code, std::string_view detail) {
     json.key("error").open_object().field("code", name_of(code));
     json.field("message", message_of(code, detail)).close_object();
 }
 
-void put_ttl_cut(codec::JsonWriter& json, const std::optional<authority::TtlCut>& cut) {
+void put_ttl_cut(JsonWriter& json, const std::optional<authority::TtlCut>& cut) {
     if (!cut) return;
     json.key("ttl_cut").open_object();
     json.field("requested_ms", to_ms(cut->requested)).field("granted_ms", to_ms(cut->granted)).close_object();
@@ -238,7 +238,7 @@ void put_ttl_cut(codec::JsonWriter& json, const std::optional<authority::TtlCut>
 
 Response granted(const authority::AcquireGranted& answer, ClientTime client_time) {
     Response response{.status = 201};
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().field("verdict", "GRANTED").field("waited_ms", to_ms(answer.waited));
     if (client_time) *client_time += static_cast<std::uint64_t>(to_ms(answer.waited));
     json.key("leases").open_array();
@@ -254,7 +254,7 @@ Response granted(const authority::AcquireGranted& answer, ClientTime client_time
 Response busy(const authority::AcquireBusy& answer) {
     const bool die = answer.code == Code::die;
     Response response{.status = status_of(answer.code), .code = answer.code};
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().field("verdict", die ? "DIE" : "WAIT");
     put_error(json, answer.code, {});
     put_conflicts(json, answer.conflicts);
@@ -265,7 +265,7 @@ Response busy(const authority::AcquireBusy& answer) {
 
 Response refused(const authority::Refused& answer, std::string_view key, std::string_view value) {
     Response response{.status = status_of(answer.code), .code = answer.code, .retry_in = answer.retry_in};
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().field(key, value);
     put_error(json, answer.code, answer.detail);
     if (answer.retry_in) json.field("retry_in_ms", to_ms_up(*answer.retry_in));
@@ -283,7 +283,7 @@ Response answer_renewal(const authority::RenewAnswer& answer, ClientTime client_
     const auto* renewed = std::get_if<authority::RenewedLease>(&answer.result);
     if (renewed == nullptr) return refused(std::get<authority::Refused>(answer.result), "result", "REJECTED");
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().field("result", "RENEWED").key("lease");
     put_lease(json, {renewed->held.resource, renewed->held.lease, renewed->held.timeline, false, brief}, client_time);
     put_ttl_cut(json, renewed->ttl_cut);
@@ -294,19 +294,19 @@ Response answer_renewal(const authority::RenewAnswer& answer, ClientTime client_
 Response answer_renewals(const authority::RenewAllAnswer& all, ClientTime client_time) {
     std::uint64_t renewed = 0;
     std::string results;
-    codec::JsonWriter list(results);
+    JsonWriter list(results);
     list.open_array();
     for (const authority::RenewAnswer& answer : all.answers) {
         const bool brief = results.size() > renewals_bytes_whole;
         const Response one = answer_renewal(answer, client_time, brief);
         renewed += one.code ? 0 : 1;
         std::string id;
-        codec::JsonWriter(id).text(to_string(answer.name));
+        JsonWriter(id).text(to_string(answer.name));
         list.raw("{\"id\":" + id + "," + one.body.substr(1));
     }
     list.close_array();
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().field("renewed", renewed).field("rejected", all.answers.size() - renewed);
     json.flag("more", all.more).key("results").raw(results).close_object();
     return response;
@@ -314,7 +314,7 @@ Response answer_renewals(const authority::RenewAllAnswer& all, ClientTime client
 
 Response answer_release(const lease::LeaseName& name, const authority::ReleaseAnswer& answer) {
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().field("id", to_string(name)).flag("released", answer.released);
     json.field("state", to_string(answer.state)).close_object();
     return response;
@@ -322,7 +322,7 @@ Response answer_release(const lease::LeaseName& name, const authority::ReleaseAn
 
 Response answer_bar(const authority::HeldLease& held) {
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().key("lease");
     put_lease(json, {held.resource, held.lease, held.timeline});
     json.close_object();
@@ -331,7 +331,7 @@ Response answer_bar(const authority::HeldLease& held) {
 
 Response answer_revoke(const lease::LeaseName& name) {
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().field("id", to_string(name));
     json.field("state", to_string(lease::LeaseState::revoked)).close_object();
     return response;

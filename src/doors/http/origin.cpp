@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "doors/http/fields.h"
+#include "base/text.h"
 
 namespace holdfast::doors::http {
 namespace {
@@ -70,13 +70,13 @@ bool is_local_name(std::string_view host) {
 std::string host_problem(const Request& request, std::string_view field, const std::vector<std::string>& names) {
     if (field.empty() && request.http_1_0) return {};
     const auto host = host_of(field);
-    if (!host) return "the header Host is not HOST or HOST:PORT: " + shown(request.host);
+    if (!host) return "the header Host is not HOST or HOST:PORT: " + excerpt(request.host);
     if (is_address(*host) || is_local_name(*host) || std::find(names.begin(), names.end(), *host) != names.end())
         return {};
     return fmt::format(
         "this server does not answer to the name {}: call it by its address or as localhost, or start it with "
         "--allow-host for that name",
-        shown(*host));
+        excerpt(*host));
 }
 
 }  // namespace
@@ -86,12 +86,12 @@ std::string origin_problem(const Request& request, const std::vector<std::string
     if (std::string problem = host_problem(request, host, names); !problem.empty()) return problem;
     if (request.has_fetch_site && request.fetch_site != "same-origin" && request.fetch_site != "none")
         return fmt::format("a page of another site may not call this server (Sec-Fetch-Site: {})",
-                           shown(request.fetch_site));
+                           excerpt(request.fetch_site));
     if (!request.has_origin) return {};
     const std::string origin = lower(request.origin);
     const std::size_t scheme = origin.find("://");
     if (scheme != std::string::npos && origin.substr(scheme + 3) == host) return {};
-    return "a page of another origin may not call this server: " + shown(request.origin);
+    return "a page of another origin may not call this server: " + excerpt(request.origin);
 }
 
 }  // namespace holdfast::doors::http

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <ctime>
 
+#include "base/json_writer.h"
 #include "base/text.h"
-#include "codec/json_writer.h"
 
 namespace holdfast::doors::http {
 namespace {
@@ -36,7 +36,7 @@ std::string_view reason_of(int status) {
         case 422:
             return "Unprocessable Content";
         case 431:
-            return "Request Header Fields Too Large";
+            return "Request Header JsonFields Too Large";
         case 503:
             return "Service Unavailable";
         default:
@@ -161,7 +161,7 @@ std::string message_of(Code code, std::string_view detail) {
 
 Response failure(Code code, std::string_view detail, std::optional<Duration> retry_in) {
     Response response{.status = status_of(code), .code = code, .retry_in = retry_in};
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().key("error").open_object();
     json.field("code", name_of(code)).field("message", message_of(code, detail));
     json.close_object();

@@ -45,7 +45,7 @@ void handle_health(Services& services, const Request& request, const std::string
     const authority::Authority& authority = services.authority;
     const std::optional<Trouble> trouble = trouble_of(services);
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().field("status", trouble ? trouble->code : "ok").flag("ready", !trouble || trouble->grants);
     if (trouble) json.field("reason", trouble->reason);
     if (const Error* away = services.store_trouble()) json.field("trouble", away->message);
@@ -61,7 +61,7 @@ void handle_ready(Services& services, const Request& request, const std::string&
     const std::optional<Trouble> trouble = trouble_of(services);
     const bool ready = !trouble || trouble->grants;
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().flag("ready", ready).field("code", trouble ? trouble->code : "ok");
     if (trouble) json.field("reason", trouble->reason);
     if (!ready) {

@@ -49,11 +49,11 @@ Result<DecodedNameRule> decode_name_rule(const Request& request, const std::stri
     if (!body) return body.error();
     auto name = service_name(given);
     if (!name) return name.error();
-    Fields fields(*body);
+    JsonFields fields(*body);
     DecodedNameRule decoded;
     decoded.about.name = std::move(*name);
     decoded.about.identity = fields.text("identity").value_or("");
-    decoded.rule.reason = text_field(fields, "reason", lease::limits::reason_bytes);
+    decoded.rule.reason = fields.plain_text("reason", lease::limits::reason_bytes);
     decoded.rule.since_wall_ms = wall_clock_ms();
     const std::string rule = fields.text("rule").value_or("");
     if (rule == "reserved")
@@ -101,7 +101,7 @@ Result<DecodedRulesPage> decode_name_rules_page(const Request& request) {
     return page;
 }
 
-void put_rule(codec::JsonWriter& json, const lease::NameRuleKey& about, const lease::NameRule& rule) {
+void put_rule(JsonWriter& json, const lease::NameRuleKey& about, const lease::NameRule& rule) {
     const bool reserved = rule.kind == lease::NameRule::Kind::reserved;
     json.open_object().field("name", about.name).field_or_null("identity", about.identity);
     json.field("rule", reserved ? "reserved" : "denied").field("reason", rule.reason);
@@ -112,7 +112,7 @@ Response answer_approvals(const lease::Policy& policy,
                           const std::vector<discovery::directory::Directory::Waiting>& waiting,
                           const std::string& after, std::size_t limit) {
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().field("approval", policy.approval == lease::Approval::manual ? "manual" : "auto");
     json.key("waiting").open_array();
     for (const discovery::directory::Directory::Waiting& one : waiting) {
@@ -132,14 +132,14 @@ Response answer_approvals(const lease::Policy& policy,
 
 Response answer_approve(const std::string& identity, bool is_new) {
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().field("identity", identity).flag("approved", true).flag("changed", is_new).close_object();
     return response;
 }
 
 Response answer_name_rules(const lease::Policy& policy, const lease::NameRuleKey& after, std::size_t limit) {
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().key("rules").open_array();
     auto at = policy.name_rules.upper_bound(after);
     std::string last;
@@ -153,14 +153,14 @@ Response answer_name_rules(const lease::Policy& policy, const lease::NameRuleKey
 
 Response answer_name_rule(const lease::NameRuleKey& about, const lease::NameRule& rule) {
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     put_rule(json, about, rule);
     return response;
 }
 
 Response answer_lifted_name_rules(const lease::NameRuleKey& about, std::size_t lifted) {
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().field("name", about.name).field_or_null("identity", about.identity);
     json.field("lifted", std::uint64_t{lifted}).close_object();
     return response;

@@ -38,7 +38,7 @@ struct RelayView {
 constexpr std::uint64_t max_ttl_ms = UINT32_MAX;
 constexpr std::int64_t max_time_ms = 9'000'000'000'000'000;
 
-discovery::Action action_field(Fields& fields) {
+discovery::Action action_field(JsonFields& fields) {
     const auto action = fields.text("action").value_or("");
     if (action == "renew") return discovery::Action::renew;
     if (action == "unregister") return discovery::Action::unregister;
@@ -47,7 +47,7 @@ discovery::Action action_field(Fields& fields) {
 }
 
 /// Eight bytes in hex, big-endian.
-std::uint64_t bytes_field(Fields& fields, std::string_view name) {
+std::uint64_t bytes_field(JsonFields& fields, std::string_view name) {
     const auto bytes = from_hex(fields.text(name).value_or(""));
     if (!bytes || bytes->size() != sizeof(std::uint64_t)) {
         fields.refuse(std::string(name) + " must be 16 hexadecimal digits");
@@ -59,7 +59,7 @@ std::uint64_t bytes_field(Fields& fields, std::string_view name) {
     return value;
 }
 
-std::vector<std::string> alpn_field(Fields& fields) {
+std::vector<std::string> alpn_field(JsonFields& fields) {
     std::vector<std::string> alpn;
     const JsonValue* list = fields.array("alpn", 2 * discovery::directory::limits::alpn_names);
     if (list == nullptr) return alpn;
@@ -70,7 +70,7 @@ std::vector<std::string> alpn_field(Fields& fields) {
     return alpn;
 }
 
-std::vector<std::pair<std::string, std::string>> service_metadata(Fields& fields) {
+std::vector<std::pair<std::string, std::string>> service_metadata(JsonFields& fields) {
     std::vector<std::pair<std::string, std::string>> metadata;
     const JsonValue* object = fields.object("metadata");
     if (object == nullptr) return metadata;
@@ -88,7 +88,7 @@ Error bad_signature(const char* message) {
 Result<DecodedUpdate> decode_service_update(const Request& request) {
     auto body = body_only(request);
     if (!body) return body.error();
-    Fields fields(*body);
+    JsonFields fields(*body);
     DecodedUpdate decoded;
     discovery::Update& update = decoded.update;
     update.action = action_field(fields);
@@ -148,7 +148,7 @@ std::string hex(std::uint64_t value) {
     return to_hex(bytes);
 }
 
-void put_entry(codec::JsonWriter& json, const discovery::directory::ServiceEntry& entry) {
+void put_entry(JsonWriter& json, const discovery::directory::ServiceEntry& entry) {
     json.open_object().field("name", entry.name).field("identity", entry.identity).field("address", entry.address);
     json.key("alpn").open_array();
     for (const std::string& name : entry.alpn)
@@ -163,7 +163,7 @@ void put_entry(codec::JsonWriter& json, const discovery::directory::ServiceEntry
     json.flag("stale", !entry.connected).field("relay", entry.relay).close_object();
 }
 
-void put_refusal(codec::JsonWriter& json, const discovery::UpdateResponse& told, Code code) {
+void put_refusal(JsonWriter& json, const discovery::UpdateResponse& told, Code code) {
     json.key("error").open_object().field("code", name_of(code)).field("message", message_of(code, told.message));
     json.close_object();
     if (told.retry_in > Duration::zero()) json.field("retry_in_ms", to_ms_up(told.retry_in));
@@ -171,7 +171,7 @@ void put_refusal(codec::JsonWriter& json, const discovery::UpdateResponse& told,
 
 Response answer_update(const discovery::UpdateResponse& told, discovery::Action action) {
     Response response{.status = action == discovery::Action::enter ? 201 : 200};
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object();
     if (told.code != "ok") {
         response.code = code_named(told.code);
@@ -198,7 +198,7 @@ Response answer_services(const discovery::directory::ServicePage& page) {
 
 Response answer_relay(const RelayView& view) {
     Response response;
-    codec::JsonWriter json(response.body);
+    JsonWriter json(response.body);
     json.open_object().field("relay", hex(view.relay)).field("time_ms", view.time_ms);
     json.field("address", view.address).close_object();
     return response;
@@ -207,7 +207,7 @@ Response answer_relay(const RelayView& view) {
 std::string service_event(std::string_view event, const discovery::directory::ServiceEntry& entry) {
     std::string text = "event: ";
     text.append(event).append("\ndata: ");
-    codec::JsonWriter json(text);
+    JsonWriter json(text);
     put_entry(json, entry);
     return text += "\n\n";
 }

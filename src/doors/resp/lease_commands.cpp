@@ -138,10 +138,10 @@ Result<void> read_option(AcquireArguments& read, std::string_view name, std::str
         read.scoped = true;
     } else if (same_word(name, "REASON")) {
         read.reason = value;
-        return lease::check_text({"REASON", value}, lease::limits::reason_bytes);
+        return check_text({"REASON", value}, lease::limits::reason_bytes);
     } else if (same_word(name, "SESSION")) {
         read.session = value;
-        return lease::check_text({"SESSION", value}, lease::limits::session_bytes);
+        return check_text({"SESSION", value}, lease::limits::session_bytes);
     } else if (same_word(name, "NAMESPACE")) {
         read.name_space = value;
         return lease::check_namespace(value);

@@ -6,6 +6,7 @@
 
 #include "base/code.h"
 #include "base/rendezvous.h"
+#include "base/text.h"
 #include "keys/controller/key_limits.h"
 #include "lease/manifest.h"
 #include "lease/owner.h"
@@ -30,9 +31,8 @@ Result<Key> checked_key(Key key) {
     if (lease::is_redis_namespace(key.name_space))
         return Error{std::string(name_of(Code::reserved_namespace)),
                      "the namespaces redis and redis-N hold the keys of Redis clients; choose another for this key"};
-    if (auto checked = lease::check_text({"key.tag", key.tag}, limits::key_tag_bytes); !checked) return checked.error();
-    if (auto checked = lease::check_text({"key.name", key.name}, limits::key_name_bytes); !checked)
-        return checked.error();
+    if (auto checked = check_text({"key.tag", key.tag}, limits::key_tag_bytes); !checked) return checked.error();
+    if (auto checked = check_text({"key.name", key.name}, limits::key_name_bytes); !checked) return checked.error();
     auto resource = lease::normalised(std::string(key_prefix) + key.name);
     if (!resource) return resource.error();
     key.name = resource->substr(key_prefix.size());

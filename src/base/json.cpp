@@ -1,21 +1,18 @@
-#include "doors/http/json_value.h"
+#include "base/json.h"
 
 #include <algorithm>
 #include <boost/json/basic_parser_impl.hpp>
 #include <fmt/format.h>
 
 #include "base/code.h"
-#include "codec/json_writer.h"
+#include "base/json_writer.h"
 
-namespace holdfast::doors::http {
+namespace holdfast::inline base {
 namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t max_depth = 16;
-constexpr std::size_t max_values = 10'000;
-
-Error invalid(const std::string& why) {
+Error invalid_json(const std::string& why) {
     return {std::string(name_of(Code::invalid_json)), "the body is not a JSON object in UTF-8: " + why};
 }
 
@@ -30,10 +27,12 @@ bool has_repeated_key(const JsonValue& object) {
 
 /// Builds a JsonValue from the parser's callbacks, whose names Boost.JSON prescribes.
 struct Builder {
-    static constexpr std::size_t max_array_size = max_values;
-    static constexpr std::size_t max_object_size = max_values;
+    static constexpr std::size_t max_array_size = -1;
+    static constexpr std::size_t max_object_size = -1;
     static constexpr std::size_t max_string_size = -1;
     static constexpr std::size_t max_key_size = -1;
+
+    explicit Builder(std::size_t max_values) : max_values_(max_values) {}
 
     JsonValue root;
     std::string problem;  // an error that Boost.JSON has no code for
@@ -79,6 +78,7 @@ struct Builder {
  private:
     std::vector<JsonValue> open_;  // containers that have not ended, outermost first
     std::string text_;
+    const std::size_t max_values_;
     std::size_t values_ = 0;
 
     bool refuse(const char* why, json::error_code& error) {
@@ -103,7 +103,7 @@ struct Builder {
     }
 
     bool open(JsonValue::Kind kind, json::error_code& error) {
-        if (++values_ > max_values) return refuse("it has too many values", error);
+        if (++values_ > max_values_) return refuse("it has too many values", error);
         open_.push_back({.kind = kind});
         return true;
     }
@@ -116,7 +116,7 @@ struct Builder {
     }
 
     bool add(JsonValue value, json::error_code& error) {
-        if (++values_ > max_values) return refuse("it has too many values", error);
+        if (++values_ > max_values_) return refuse("it has too many values", error);
         place(std::move(value));
         return true;
     }
@@ -132,7 +132,7 @@ struct Builder {
     }
 };
 
-void write(codec::JsonWriter& writer, const JsonValue& value) {
+void write(JsonWriter& writer, const JsonValue& value) {
     switch (value.kind) {
         case JsonValue::Kind::null:
             writer.null();
@@ -168,26 +168,26 @@ const JsonValue* JsonValue::find(std::string_view key) const {
     return found == members.end() ? nullptr : &found->value;
 }
 
-Result<JsonValue> read_json_object(std::string_view text) {
+Result<JsonValue> read_json_object(std::string_view text, JsonLimits limits) {
     if (text.empty()) return JsonValue{.kind = JsonValue::Kind::object};
     json::parse_options options;
-    options.max_depth = max_depth;
-    json::basic_parser<Builder> parser(options);
+    options.max_depth = limits.depth;
+    json::basic_parser<Builder> parser(options, limits.values);
     json::error_code error;
     const std::size_t used = parser.write_some(false, text.data(), text.size(), error);
     Builder& builder = parser.handler();
-    if (!builder.problem.empty()) return invalid(builder.problem);
-    if (error) return invalid(fmt::format("{} at byte {}", error.message(), used));
-    if (used != text.size()) return invalid(fmt::format("something follows it at byte {}", used));
-    if (builder.root.kind != JsonValue::Kind::object) return invalid("it is JSON of another kind");
+    if (!builder.problem.empty()) return invalid_json(builder.problem);
+    if (error) return invalid_json(fmt::format("{} at byte {}", error.message(), used));
+    if (used != text.size()) return invalid_json(fmt::format("something follows it at byte {}", used));
+    if (builder.root.kind != JsonValue::Kind::object) return invalid_json("it is JSON of another kind");
     return std::move(builder.root);
 }
 
 std::string to_text(const JsonValue& value) {
     std::string text;
-    codec::JsonWriter writer(text);
+    JsonWriter writer(text);
     write(writer, value);
     return text;
 }
 
-}  // namespace holdfast::doors::http
+}  // namespace holdfast::inline base

@@ -1,8 +1,8 @@
-#include "codec/json_writer.h"
+#include "base/json_writer.h"
 
 #include <gtest/gtest.h>
 
-namespace holdfast::codec::resp {
+namespace holdfast {
 namespace {
 
 TEST(JsonWriter, puts_commas_where_they_belong) {
@@ -21,4 +21,4 @@ TEST(JsonWriter, puts_commas_where_they_belong) {
 }
 
 }  // namespace
-}  // namespace holdfast::codec::resp
+}  // namespace holdfast

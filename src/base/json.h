@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -7,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace holdfast::doors::http {
+namespace holdfast::inline base {
 
 /// Parsed JSON. Numbers keep their text, so that a client's number is returned digit for digit.
 struct JsonValue {
@@ -23,6 +24,7 @@ struct JsonValue {
     std::vector<JsonValue> items{};
     std::vector<Member> members{};
 
+    bool is(Kind other) const { return kind == other; }
     const JsonValue* find(std::string_view key) const;
 };
 
@@ -31,11 +33,18 @@ struct JsonValue::Member {
     JsonValue value;
 };
 
+/// What a text may cost. The defaults are those for a request; an answer may be a long list.
+struct JsonLimits {
+    std::size_t depth = 16;
+    std::size_t values = 10'000;
+};
+inline constexpr JsonLimits answer_limits{32, 1'000'000};
+
 /// Reads one JSON object; empty text is an empty object. Error `invalid_json` for anything else, for text that is not
-/// UTF-8, a duplicate key in one object, more than 16 levels or more than 10,000 values.
-Result<JsonValue> read_json_object(std::string_view text);
+/// UTF-8, a duplicate key in one object, and beyond the limits.
+Result<JsonValue> read_json_object(std::string_view text, JsonLimits limits = {});
 
 /// As compact text.
 std::string to_text(const JsonValue& value);
 
-}  // namespace holdfast::doors::http
+}  // namespace holdfast::inline base

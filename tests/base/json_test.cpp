@@ -1,8 +1,8 @@
-#include "doors/http/json_value.h"
+#include "base/json.h"
 
 #include <gtest/gtest.h>
 
-namespace holdfast::doors::http {
+namespace holdfast {
 namespace {
 
 std::string round_trip(std::string_view text) {
@@ -36,5 +36,11 @@ TEST(JsonValue, tells_whole_numbers_from_others) {
     EXPECT_EQ(value->find("f"), nullptr);
 }
 
+TEST(JsonValue, is_refused_beyond_its_limits) {
+    EXPECT_TRUE(read_json_object(R"({"a":[1,2]})", {.depth = 2, .values = 4}));
+    EXPECT_EQ(read_json_object(R"({"a":[1,2]})", {.depth = 2, .values = 3}).error().code, "invalid_json");
+    EXPECT_EQ(read_json_object(R"({"a":[[]]})", {.depth = 2, .values = 4}).error().code, "invalid_json");
+}
+
 }  // namespace
-}  // namespace holdfast::doors::http
+}  // namespace holdfast

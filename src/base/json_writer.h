@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace holdfast::codec {
+namespace holdfast::inline base {
 
 /// Appends compact JSON to a string, commas included. The caller must balance the containers. People read the output on
 /// terminals, so terminal control characters are escaped, as JSON allows.
@@ -45,4 +45,4 @@ class JsonWriter {
     void quote(std::string_view value);
 };
 
-}  // namespace holdfast::codec
+}  // namespace holdfast::inline base

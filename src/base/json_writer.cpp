@@ -1,8 +1,8 @@
-#include "codec/json_writer.h"
+#include "base/json_writer.h"
 
 #include "base/printable.h"
 
-namespace holdfast::codec {
+namespace holdfast::inline base {
 
 void JsonWriter::separate() {
     if (comma_) out_ += ',';
@@ -73,4 +73,4 @@ void JsonWriter::quote(std::string_view value) {
     if (!plain) out_.replace(begin, std::string::npos, printable_json(std::string_view(out_).substr(begin)));
 }
 
-}  // namespace holdfast::codec
+}  // namespace holdfast::inline base
