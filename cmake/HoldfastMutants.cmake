@@ -54,7 +54,7 @@ function(holdfast_mutable_folder folder)
   add_dependencies(${part} holdfast_mutants_applied)
   target_sources(holdfast_mutable PRIVATE $<TARGET_OBJECTS:${part}>)
 endfunction()
-foreach(folder base lease store_memory store_cas store_quorum consensus election agreed authority sim keys_controller
+foreach(folder base lease store_memory store_cas store_quorum consensus election agreed authority sim keys keys_controller
         discovery_directory server_front supervise)
   holdfast_mutable_folder(${folder})
 endforeach()

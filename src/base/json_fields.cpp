@@ -141,15 +141,15 @@ std::vector<JsonFields> JsonFields::need_objects(std::string_view name) {
 }
 
 void JsonFields::refuse(std::string message) {
-    record({std::string(name_of(Code::invalid_argument)), std::move(message)});
+    refuse(Error{std::string(name_of(Code::invalid_argument)), std::move(message)});
 }
 
 void JsonFields::check(const Result<void>& result) {
-    if (!result) record({result.error().code, path_ + result.error().message});
+    if (!result) refuse(Error{result.error().code, path_ + result.error().message});
 }
 
-void JsonFields::record(Error mistake) {
-    if (outer_ != nullptr) outer_->record(mistake);
+void JsonFields::refuse(Error mistake) {
+    if (outer_ != nullptr) outer_->refuse(mistake);
     if (!mistake_) mistake_ = std::move(mistake);
 }
 

@@ -26,6 +26,7 @@ class JsonFields {
     /// REQUIRES: the object outlives this.
     explicit JsonFields(const JsonValue& object, std::string path = {});
 
+    const JsonValue& value() const { return *object_; }
     bool has(std::string_view name) const { return object_->find(name) != nullptr; }
     /// Missing or null. The field counts as read.
     bool is_null(std::string_view name);
@@ -54,6 +55,7 @@ class JsonFields {
 
     /// Records a mistake. Only the first one counts.
     void refuse(std::string message);
+    void refuse(Error mistake);
     void check(const Result<void>& result);
 
     /// The first mistake, but before that a field that was not read: it is the likely cause of a missing one.
@@ -72,7 +74,6 @@ class JsonFields {
     JsonFields(const JsonValue& object, std::string path, JsonFields& outer);
     const JsonValue* of_kind(std::string_view name, JsonValue::Kind kind, std::string_view what);
     const JsonValue* needed(const JsonValue* value, std::string_view name);
-    void record(Error mistake);
 };
 
 }  // namespace holdfast::inline base

@@ -11,7 +11,7 @@
 #include "cli/exit_codes.h"
 #include "client/http_connection.h"
 #include "keys/drone/drone_core.h"
-#include "keys/drone/messages.h"
+#include "keys/protocol.h"
 #include "server/logger.h"
 #include "server/service_manager.h"
 
@@ -22,7 +22,7 @@ namespace json = boost::json;
 
 const CLI::Validator is_drone_name{
     [](std::string& name) {
-        return keys::drone::is_name(name) ? std::string{} : "a name has 1 to 128 letters, digits, '-', '_' and '.'";
+        return keys::is_plain_name(name) ? std::string{} : "a name has 1 to 128 letters, digits, '-', '_' and '.'";
     },
     "", "name"};
 

@@ -23,11 +23,6 @@ void put_conflicts(JsonWriter& json, const std::vector<authority::NamedConflict>
     json.close_array();
 }
 
-void put_key(JsonWriter& json, const keys::controller::Key& key) {
-    json.key("key").open_object().field("namespace", key.name_space).field("name", key.name);
-    json.field("tag", key.tag).close_object();
-}
-
 void put_ban(JsonWriter& json, const std::string& holder, const lease::Ban& ban) {
     json.open_object().field("holder", holder).field("reason", ban.reason);
     json.field("since", format_wall_time(ban.since_wall_ms)).close_object();

@@ -6,7 +6,6 @@
 #include "authority/authority.h"
 #include "base/json_writer.h"
 #include "doors/http/response.h"
-#include "keys/controller/key.h"
 
 namespace holdfast::doors::http {
 
@@ -19,9 +18,6 @@ void put_conflicts(JsonWriter& json, const std::vector<authority::NamedConflict>
 
 void put_ban(JsonWriter& json, const std::string& holder, const lease::Ban& ban);
 Response answer_ban(const std::string& holder, const lease::Ban& ban);
-
-/// `"key": {namespace, name, tag}`.
-void put_key(JsonWriter& json, const keys::controller::Key& key);
 
 /// `{"NAME": …}`. `put_one(json, one)` writes the value.
 template <class One, class PutOne>

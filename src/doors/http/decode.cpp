@@ -4,7 +4,6 @@
 
 #include "base/code.h"
 #include "base/text.h"
-#include "keys/controller/key_limits.h"
 #include "lease/ip_prefix.h"
 #include "lease/limits.h"
 #include "lease/manifest.h"
@@ -110,32 +109,6 @@ Result<void> decode_nothing(const Request& request) {
     if (!query) return query.error();
     if (auto error = query->error()) return *error;
     return {};
-}
-
-Result<keys::controller::Key> key_from(const JsonValue* object, NameNeed need) {
-    if (object == nullptr && need == NameNeed::required) return invalid_argument("key is missing");
-    if (object == nullptr) return keys::controller::Key{std::string(lease::default_namespace), {}, {}};
-    JsonFields fields(*object, "key.");
-    keys::controller::Key key{fields.text("namespace").value_or(""), fields.text("name").value_or(""),
-                              fields.text("tag").value_or("")};
-    const bool random = need == NameNeed::optional && !fields.has("name");
-    if (auto error = fields.error()) return *error;
-    if (random) key.name = "random";  // so that the rest is checked
-    auto checked = keys::controller::checked_key(std::move(key));
-    if (checked && random) checked->name.clear();
-    return checked;
-}
-
-Result<void> check_plain_name(std::string_view name, std::string_view value, std::size_t max_bytes) {
-    if (keys::controller::is_plain_name(value, max_bytes)) return {};
-    return invalid_argument(
-        fmt::format("{} must be 1 to {} letters, digits, '-', '_' and '.', and not begin with a dot", name, max_bytes));
-}
-
-std::string plain_name_field(JsonFields& fields, std::string_view name, std::size_t max_bytes) {
-    std::string value = fields.text(name).value_or("");
-    fields.check(check_plain_name(name, value, max_bytes));
-    return value;
 }
 
 }  // namespace holdfast::doors::http

@@ -10,7 +10,6 @@
 #include "base/result.h"
 #include "doors/http/query.h"
 #include "doors/http/request.h"
-#include "keys/controller/key.h"
 #include "lease/limits.h"
 
 namespace holdfast::doors::http {
@@ -67,15 +66,5 @@ Result<void> decode_nothing(const Request& request);
 Result<void> decode_holder_only(const Request& request, const std::string& holder);
 
 std::string namespace_parameter(Query& query);
-
-enum class NameNeed : std::uint8_t { required, optional };
-
-/// `{name, namespace?, tag?}`. A null `object` is a key without a name. If `need` is optional, a key without a name is
-/// returned with an empty name.
-Result<keys::controller::Key> key_from(const JsonValue* object, NameNeed need);
-
-/// The name of a drone, a backend or a pool.
-std::string plain_name_field(JsonFields& fields, std::string_view name, std::size_t max_bytes);
-Result<void> check_plain_name(std::string_view name, std::string_view value, std::size_t max_bytes);
 
 }  // namespace holdfast::doors::http

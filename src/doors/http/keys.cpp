@@ -8,15 +8,14 @@
 #include "doors/http/handlers.h"
 #include "doors/http/request.h"
 #include "doors/http/response.h"
-#include "keys/controller/key_limits.h"
 #include "keys/controller/messages.h"
+#include "keys/protocol_json.h"
 #include "lease/manifest.h"
 
 namespace holdfast::doors::http {
 namespace {
 
 namespace limits = lease::limits;
-using Kind = JsonValue::Kind;
 using authority::Refused;
 
 struct DecodedBackends {
@@ -30,89 +29,13 @@ struct DecodedKeys {
     std::string after;
 };
 
-constexpr std::uint64_t max_seconds = 1'000'000'000;
-constexpr std::uint64_t max_start_timeout_s = 86'400;
-constexpr std::size_t path_bytes = 4096;
-
-/// Text passed to a program may contain any byte except zero.
-std::string program_text(JsonFields& fields, const JsonValue& value, const std::string& name) {
-    if (value.kind != Kind::string) fields.refuse(name + " must be text");
-    if (value.text.find('\0') != std::string::npos) fields.refuse(name + " must not contain a zero byte");
-    return value.text;
-}
-
-std::vector<std::string> arguments_field(JsonFields& fields) {
-    std::vector<std::string> arguments;
-    if (const JsonValue* list = fields.array("args", keys::controller::limits::spawn_arguments))
-        for (const JsonValue& item : list->items)
-            arguments.push_back(program_text(fields, item, "each of spawn.args"));
-    return arguments;
-}
-
-std::map<std::string, std::string> environment_field(JsonFields& fields) {
-    std::map<std::string, std::string> variables;
-    const JsonValue* object = fields.object("env");
-    if (object == nullptr) return variables;
-    if (object->members.size() > keys::controller::limits::spawn_variables)
-        fields.refuse(fmt::format("spawn.env has more than {} variables", keys::controller::limits::spawn_variables));
-    for (const JsonValue::Member& member : object->members) {
-        if (member.key.empty() || member.key.find_first_of(std::string_view("=\0", 2)) != std::string::npos)
-            fields.refuse("a name in spawn.env is empty, or contains a = or a zero byte");
-        variables[member.key] = program_text(fields, member.value, "each of spawn.env");
-    }
-    return variables;
-}
-
-Result<keys::controller::Readiness> readiness_of(const JsonValue* object) {
-    keys::controller::Readiness ready;
-    if (object == nullptr) return ready;
-    JsonFields fields(*object, "spawn.ready.");
-    if (object->members.size() != 1) fields.refuse("spawn.ready must have exactly one of tcp, http and started");
-    if (const auto path = fields.text("http")) {
-        ready = {keys::controller::Readiness::How::http, *path};
-        fields.check(check_text({"http", *path}, path_bytes));
-        if (!path->starts_with('/')) fields.refuse("spawn.ready.http must be a path that begins with /");
-    }
-    const auto tcp = fields.boolean("tcp");
-    const auto started = fields.boolean("started");
-    if (started) ready.how = keys::controller::Readiness::How::started;
-    if (tcp == false || started == false)
-        fields.refuse("spawn.ready.tcp and spawn.ready.started must be true or omitted");
-    if (auto error = fields.error()) return *error;
-    return ready;
-}
-
-/// Empty for null, too.
-std::optional<std::uint64_t> number_or_none(JsonFields& fields, std::string_view name, std::uint64_t most) {
-    const auto number = fields.whole_or_null(name, 1, most);
-    return number && *number > 0 ? number : std::nullopt;
-}
-
 Result<keys::controller::SpawnRequest> spawn_of(const JsonValue& object) {
     JsonFields fields(object, "spawn.");
     keys::controller::SpawnRequest request;
-    keys::controller::Spawn& spawn = request.spawn;
-    if (const JsonValue* command = fields.any("command"))
-        spawn.command = program_text(fields, *command, "spawn.command");
-    if (spawn.command.empty() || spawn.command.size() > path_bytes)
-        fields.refuse(fmt::format("spawn.command must be text of 1 to {} bytes", path_bytes));
-    spawn.args = arguments_field(fields);
-    spawn.env = environment_field(fields);
-    if (const JsonValue* cwd = fields.any("cwd"); cwd != nullptr && cwd->kind != Kind::null)
-        spawn.cwd = program_text(fields, *cwd, "spawn.cwd");
-    if (const auto port = number_or_none(fields, "port", 65'535)) spawn.port = static_cast<std::uint16_t>(*port);
-    const JsonValue* ready = fields.object("ready");
-    spawn.max_idle_s = number_or_none(fields, "max_idle_s", max_seconds);
-    spawn.lifetime_s = number_or_none(fields, "lifetime_s", max_seconds);
-    spawn.start_timeout_s = number_or_none(fields, "start_timeout_s", max_start_timeout_s).value_or(60);
-    if (fields.has("pool")) request.pool = plain_name_field(fields, "pool", keys::controller::limits::pool_bytes);
-    if (fields.has("id")) request.id = plain_name_field(fields, "id", keys::controller::limits::backend_id_bytes);
-    if (spawn.bytes() > keys::controller::limits::spawn_bytes)
-        fields.refuse(fmt::format("spawn is longer than {} bytes", keys::controller::limits::spawn_bytes));
+    request.spawn = keys::spawn_from(fields);
+    if (fields.has("pool")) request.pool = keys::plain_name_field(fields, "pool", keys::limits::pool_bytes);
+    if (fields.has("id")) request.id = keys::plain_name_field(fields, "id", keys::limits::backend_id_bytes);
     if (auto error = fields.error()) return *error;
-    auto readiness = readiness_of(ready);
-    if (!readiness) return readiness.error();
-    spawn.ready = std::move(*readiness);
     return request;
 }
 
@@ -122,15 +45,14 @@ Result<keys::controller::ConnectRequest> decode_connect(const Request& request) 
     JsonFields fields(*body);
     keys::controller::ConnectRequest connect;
     connect.caller = caller_of(request);
-    connect.user = fields.plain_text("user", keys::controller::limits::user_bytes);
-    const std::uint64_t max_s =
-        std::chrono::duration_cast<std::chrono::seconds>(keys::controller::limits::connect_wait).count();
+    connect.user = fields.plain_text("user", keys::limits::user_bytes);
+    const std::uint64_t max_s = std::chrono::duration_cast<std::chrono::seconds>(keys::limits::connect_wait).count();
     connect.wait = std::chrono::seconds(fields.whole("wait_s", 0, max_s).value_or(0));
     connect.ttl = fields.milliseconds("ttl_ms");
     const JsonValue* key = fields.object("key");
     const JsonValue* spawn = fields.object("spawn");
     if (auto error = fields.error()) return *error;
-    auto named = key_from(key, NameNeed::optional);
+    auto named = keys::key_from(key, keys::NameNeed::optional);
     if (!named) return named.error();
     connect.key = std::move(*named);
     if (spawn == nullptr) return connect;
@@ -144,26 +66,26 @@ Result<DecodedBackends> decode_backends(const Request& request) {
     auto query = query_only(request);
     if (!query) return query.error();
     DecodedBackends decoded;
-    decoded.filter.name = query->text("key", keys::controller::limits::key_name_bytes).value_or("");
+    decoded.filter.name = query->text("key", keys::limits::key_name_bytes).value_or("");
     decoded.filter.name_space = query->text("namespace", lease::limits::namespace_bytes).value_or("");
     decoded.filter.drone = query->text("drone", lease::limits::holder_bytes).value_or("");
     const auto state = query->text("state", 32);
-    if (state) decoded.filter.state = keys::controller::parse_backend_state(*state);
+    if (state) decoded.filter.state = keys::parse_backend_state(*state);
     if (state && !decoded.filter.state) query->check(invalid_argument("state is not one that a backend has"));
-    decoded.page.after = query->text("after", keys::controller::limits::backend_id_bytes).value_or("");
+    decoded.page.after = query->text("after", keys::limits::backend_id_bytes).value_or("");
     decoded.page.limit = query->whole("limit", 1, 1000).value_or(100);
     if (auto error = query->error()) return *error;
     return decoded;
 }
 
-Result<keys::controller::Severity> decode_terminate(const Request& request) {
+Result<keys::Severity> decode_terminate(const Request& request) {
     auto body = body_only(request);
     if (!body) return body.error();
     JsonFields fields(*body);
     const std::string how = fields.text("how").value_or("soft");
     if (how != "soft" && how != "hard") fields.refuse("how must be soft or hard");
     if (auto error = fields.error()) return *error;
-    return how == "hard" ? keys::controller::Severity::hard : keys::controller::Severity::soft;
+    return how == "hard" ? keys::Severity::hard : keys::Severity::soft;
 }
 
 Result<DecodedKeys> decode_keys(const Request& request) {
@@ -178,18 +100,18 @@ Result<DecodedKeys> decode_keys(const Request& request) {
     return keys;
 }
 
-Result<keys::controller::Key> decode_key_only(const Request& request, const std::string& key) {
+Result<keys::Key> decode_key_only(const Request& request, const std::string& key) {
     if (auto nothing = decode_nothing(request); !nothing) return nothing.error();
     const std::size_t slash = key.find('/');
-    if (slash == std::string::npos) return keys::controller::checked_key({{}, key, {}});
-    return keys::controller::checked_key({key.substr(0, slash), key.substr(slash + 1), {}});
+    if (slash == std::string::npos) return keys::checked_key({{}, key, {}});
+    return keys::checked_key({key.substr(0, slash), key.substr(slash + 1), {}});
 }
 
 void put_backend(JsonWriter& json, const keys::controller::BackendView& view, Instant now) {
     const keys::controller::Backend& backend = view.backend;
-    const keys::controller::BackendProgress& progress = backend.progress;
+    const keys::BackendProgress& progress = backend.progress;
     json.open_object().field("id", backend.id);
-    put_key(json, backend.key);
+    keys::put_key(json, backend.key);
     json.field("token", backend.token).field("drone", backend.drone);
     json.field("state", to_string(progress.state));
     json.field_or_null("reason", progress.reason ? to_string(*progress.reason) : std::string_view());
@@ -205,7 +127,7 @@ void put_backend(JsonWriter& json, const keys::controller::BackendView& view, In
 
 void put_held_key(JsonWriter& json, const keys::controller::HeldKey& held) {
     json.open_object();
-    put_key(json, held.key);
+    keys::put_key(json, held.key);
     json.field("backend", held.backend).field("drone", held.drone).field("token", held.token);
     json.field_or_null("state", held.state ? to_string(*held.state) : std::string_view());
     json.flag("renewable", held.renewable).field("ttl_ms", to_ms(held.ttl));
@@ -217,7 +139,7 @@ Response answer_connect(const keys::controller::Connected& connected) {
     Response response{.status = connected.spawned ? 201 : 200};
     JsonWriter json(response.body);
     json.open_object().field("backend_id", backend.id);
-    put_key(json, backend.key);
+    keys::put_key(json, backend.key);
     json.flag("spawned", connected.spawned).field("status", to_string(backend.progress.state));
     const auto& reason = backend.progress.reason;
     json.field_or_null("reason", reason ? to_string(*reason) : std::string_view());
@@ -255,7 +177,7 @@ Response answer_backends(const keys::controller::BackendPage& page,
     json.close_array().key("unreported").open_array();
     for (const keys::controller::HeldKey& held : unreported.keys) {
         json.open_object().field("id", held.backend);
-        put_key(json, held.key);
+        keys::put_key(json, held.key);
         json.field("token", held.token).field("drone", held.drone).close_object();
     }
     json.close_array().flag("complete", unreported.complete).field_or_null("next", page.next).close_object();

@@ -100,7 +100,7 @@ void Metrics::set_leases(std::size_t active, std::size_t waiters) {
 void Metrics::set_keys(const keys::controller::Controller::Counts& counts) {
     impl_->drones.Set(static_cast<double>(counts.drones));
     for (std::size_t i = 0; i < counts.backends.size(); ++i) {
-        const std::string_view state = to_string(static_cast<keys::controller::BackendState>(i));
+        const std::string_view state = to_string(static_cast<keys::BackendState>(i));
         impl_->backends.Add({{"state", std::string(state)}}).Set(static_cast<double>(counts.backends[i]));
     }
 }

@@ -7,51 +7,11 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "keys/controller/key.h"
+#include "keys/protocol.h"
 
 namespace holdfast::keys::controller {
-
-/// A backend's state. States only move forward (K5).
-enum class BackendState : std::uint8_t {
-    scheduled,  ///< its key is taken; its drone has not reported it yet
-    loading,
-    starting,
-    waiting,  ///< running, but not ready yet
-    ready,
-    terminating,
-    hard_terminating,
-    terminated,
-};
-inline constexpr std::size_t backend_state_count = static_cast<std::size_t>(BackendState::terminated) + 1;
-std::string_view to_string(BackendState state);
-std::optional<BackendState> parse_backend_state(std::string_view text);
-
-/// Why a backend ends or has ended.
-enum class EndReason : std::uint8_t {
-    exited,
-    terminated,
-    key_lost,
-    drone_lost,
-    start_timed_out,
-    idle,
-    lifetime,
-    internal,
-};
-std::string_view to_string(EndReason reason);
-std::optional<EndReason> parse_end_reason(std::string_view text);
-
-/// A backend's state, as reported by its drone or inferred by the controller.
-struct BackendProgress {
-    BackendState state = BackendState::scheduled;
-    std::optional<EndReason> reason{};
-    std::optional<std::int64_t> exit_code{};
-    std::string address{};  ///< HOST:PORT; empty if it has none yet
-    std::string message{};  ///< why it ended, for people
-    Duration state_for{};   ///< how long it had been in this state when the drone reported it
-};
 
 /// A process or process group that serves one key.
 struct Backend {

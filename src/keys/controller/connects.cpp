@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/assert.h"
-#include "keys/controller/key_limits.h"
+#include "keys/limits.h"
 
 namespace holdfast::keys::controller {
 namespace {
@@ -159,9 +159,8 @@ void Connects::granted(const Taking& taking, const lease::Lease& lease) {
     }
     watch_.added(book_.backends.add(backend));
     watch_.expect(backend.id, lease.expires_at);
-    drone->orders.start(
-        book_.next_order(), backend.id,
-        {request.key, lease.token, lease.ttl, lease.expires_at, key_timeline_of(lease), request.spawn->spawn});
+    drone->orders.start(book_.next_order(), {backend.id, request.key, lease.token, lease.ttl, {}, request.spawn->spawn},
+                        lease);
     settle_all(taking.resource, lease, true);
     book_.on_order(taking.drone);
 }

@@ -5,7 +5,7 @@
 
 #include "keys/controller/connects.h"
 #include "keys/controller/drone_endpoint.h"
-#include "keys/controller/key_limits.h"
+#include "keys/limits.h"
 
 namespace holdfast::keys::controller {
 

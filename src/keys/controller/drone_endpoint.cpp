@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "keys/controller/key_limits.h"
+#include "keys/limits.h"
 
 namespace holdfast::keys::controller {
 namespace {
@@ -134,8 +134,7 @@ void DroneEndpoint::heartbeat(Heartbeat heartbeat, Callback<authority::Answer<He
     const auto found = registered(heartbeat);
     if (const auto* refused = std::get_if<authority::Refused>(&found)) return reply(*refused);
     Drone& drone = *std::get<Drone*>(found);
-    HeartbeatAnswer answer;
-    answer.drain = drone.drain;
+    HeartbeatAnswer answer{.controller = life_, .drain = drone.drain};
     bool knew_all = true;
     for (const BackendReport& report : heartbeat.backends)
         knew_all = take(heartbeat, report) && knew_all;
@@ -175,15 +174,18 @@ void DroneEndpoint::reassert(const Heartbeat& heartbeat, HeartbeatAnswer answer,
     gathering->arrived();
 }
 
+/// The deadlines of a start are instants on the drone's clock (K3).
 OrdersAnswer DroneEndpoint::orders_for(Drone& drone) {
-    OrdersAnswer answer;
-    for (Order& order : drone.orders.take(book_.now)) {
-        SentOrder sent{std::move(order), {}};
-        if (const auto& start = sent.order.start)
-            sent.deadlines = {drone.clock_ms_at(start->timeline.renew_at),
-                              drone.clock_ms_at(start->timeline.soft_terminate_at),
-                              drone.clock_ms_at(start->timeline.hard_terminate_at)};
-        answer.orders.push_back(std::move(sent));
+    const auto on_its_clock = [&](Instant instant) {
+        return HolderInstant{std::chrono::milliseconds(drone.clock_ms_at(instant))};
+    };
+    OrdersAnswer answer{life_};
+    for (QueuedOrder& queued : drone.orders.take(book_.now)) {
+        const KeyTimeline& timeline = queued.timeline;
+        if (auto* start = std::get_if<SpawnOrder>(&queued.order.what))
+            start->deadlines = {on_its_clock(timeline.renew_at), on_its_clock(timeline.soft_terminate_at),
+                                on_its_clock(timeline.hard_terminate_at)};
+        answer.orders.push_back(std::move(queued.order));
     }
     return answer;
 }
@@ -251,7 +253,7 @@ void DroneEndpoint::wake(const std::string& drone) {
 }
 
 void DroneEndpoint::dismiss(const std::string& drone) {
-    if (auto reply = stop_waiting(drone)) reply(OrdersAnswer{});
+    if (auto reply = stop_waiting(drone)) reply(OrdersAnswer{life_});
 }
 
 void DroneEndpoint::stop() {

@@ -5,7 +5,7 @@
 
 #include "base/assert.h"
 #include "base/rendezvous.h"
-#include "keys/controller/key_limits.h"
+#include "keys/limits.h"
 
 namespace holdfast::keys::controller {
 namespace {

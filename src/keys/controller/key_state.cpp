@@ -43,7 +43,7 @@ bool KeyState::take_back(const std::string& id, EndReason reason) {
     const Backend* backend = backends.find(id);
     if (backend == nullptr || backend->reported) return false;
     const Drone* drone = drones.find(backend->drone);
-    const Order* start = drone == nullptr ? nullptr : drone->orders.start_of(id);
+    const QueuedOrder* start = drone == nullptr ? nullptr : drone->orders.start_of(id);
     if (start == nullptr || start->sent) return false;
     give_back(*backend);
     end(id, reason);

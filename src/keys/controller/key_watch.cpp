@@ -1,6 +1,6 @@
 #include "keys/controller/key_watch.h"
 
-#include "keys/controller/key_limits.h"
+#include "keys/limits.h"
 
 namespace holdfast::keys::controller {
 namespace {

@@ -11,7 +11,7 @@
 
 namespace holdfast::keys::controller {
 
-/// Requests to the controller and its answers (docs/keys.md).
+/// What clients ask a controller, and its answers (docs/keys.md).
 
 struct SpawnRequest {
     Spawn spawn;
@@ -29,55 +29,6 @@ struct ConnectRequest {
 struct Connected {
     Backend backend;
     bool spawned = false;  ///< true if this request started it
-};
-
-/// A drone's report about one of its backends.
-struct BackendReport {
-    std::string id;
-    Key key;
-    lease::Token token = 0;
-    BackendProgress progress;
-    Duration ttl{};
-    std::optional<Duration> holds_for;  ///< remaining time by the drone's clock; none: it does not hold the key
-};
-struct Heartbeat {
-    std::string drone;
-    std::string life;
-    std::vector<std::string> earlier_lives;  ///< incarnations of which no process is alive
-    std::string pool;
-    std::size_t capacity = 0;
-    bool draining = false;
-    std::uint64_t clock_ms = 0;
-    std::string address;
-    bool all = false;
-    std::vector<BackendReport> backends;
-    std::optional<std::string> reassert_to;  ///< the controller incarnation that the drone last heard from
-};
-struct HeartbeatAnswer {
-    bool send_all = false;
-    bool drain = false;
-    std::vector<std::string> reasserted;
-};
-
-struct OrdersRequest {
-    std::string drone;
-    std::string life;
-    std::uint64_t clock_ms = 0;
-    std::string controller;  ///< the controller whose orders are done; empty: this one
-    std::vector<std::uint64_t> done;
-    Duration wait{};
-    std::uint64_t connection = 0;  ///< the connection of this request; numbers are unique within a server
-};
-
-/// An order with the deadlines of its key on the drone's clock (K3). The deadlines are zero unless it starts a backend.
-struct SentOrder {
-    Order order;
-    struct Deadlines {
-        std::int64_t renew_at_ms = 0, soft_terminate_at_ms = 0, hard_terminate_at_ms = 0;
-    } deadlines;
-};
-struct OrdersAnswer {
-    std::vector<SentOrder> orders;
 };
 
 /// The state of a drone as clients see it.

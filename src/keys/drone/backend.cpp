@@ -1,7 +1,6 @@
 #include "keys/drone/backend.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace holdfast::keys::drone {
@@ -26,22 +25,10 @@ HolderDeadlines deadlines_of(const SpawnOrder& order, HolderInstant now) {
 
 }  // namespace
 
-std::string_view to_string(BackendState state) {
-    static constexpr std::array<std::string_view, 7> names{"loading",     "starting",         "waiting",   "ready",
-                                                           "terminating", "hard_terminating", "terminated"};
-    return names[static_cast<std::size_t>(state)];
-}
-
-std::string_view to_string(EndReason reason) {
-    static constexpr std::array<std::string_view, 7> names{"exited", "terminated", "key_lost", "start_timed_out",
-                                                           "idle",   "lifetime",   "internal"};
-    return names[static_cast<std::size_t>(reason)];
-}
-
 Backend::Backend(SpawnOrder order, HolderInstant now)
     : order_(std::move(order)),
       deadlines_(deadlines_of(order_, now)),
-      start_by_(now + order_.start_timeout),
+      start_by_(now + order_.spawn.start_timeout),
       probe_pause_(first_probe_pause) {}
 
 Backend::Needs Backend::step(HolderInstant now) {
@@ -85,7 +72,7 @@ HolderInstant Backend::next_due() const {
     if (state_ < BackendState::ready) next = std::min(next, start_by_);
     if (state_ == BackendState::waiting && !probing_) next = std::min(next, probe_at_);
     if (lifetime_end_) next = std::min(next, *lifetime_end_);
-    if (idle_since_) next = std::min(next, *idle_since_ + *order_.idle_max);
+    if (idle_since_) next = std::min(next, *idle_since_ + *order_.spawn.max_idle);
     return next;
 }
 
@@ -102,10 +89,10 @@ void Backend::starting(std::uint16_t port) {
 }
 
 void Backend::running(HolderInstant now) {
-    if (order_.lifetime) lifetime_end_ = now + *order_.lifetime;
+    if (order_.spawn.lifetime) lifetime_end_ = now + *order_.spawn.lifetime;
     probe_at_ = now;
     enter(BackendState::waiting);
-    if (order_.ready.by == Readiness::By::started) probed(true, now);
+    if (order_.spawn.ready.how == Readiness::How::started) probed(true, now);
 }
 
 void Backend::not_started(std::string message) {
@@ -127,7 +114,7 @@ void Backend::probed(bool answered, HolderInstant now) {
     probe_at_ = now + probe_pause_;
     probe_pause_ = std::min(probe_pause_ * 3 / 2, max_probe_pause);
     if (!answered || state_ != BackendState::waiting) return;
-    if (order_.idle_max) idle_since_ = now;
+    if (order_.spawn.max_idle) idle_since_ = now;
     enter(BackendState::ready);
 }
 
@@ -135,8 +122,8 @@ void Backend::connections(bool any, HolderInstant now) {
     if (any && idle_since_) idle_since_ = now;
 }
 
-void Backend::terminate(How how, HolderInstant now) {
-    if (!gone_) stop(EndReason::terminated, how == How::hard ? now : deadlines_.hard());
+void Backend::terminate(Severity how, HolderInstant now) {
+    if (!gone_) stop(EndReason::terminated, how == Severity::hard ? now : deadlines_.hard());
 }
 
 /// After a reply that came too late it ends at the deadlines it had.
@@ -185,7 +172,7 @@ std::optional<EndReason> Backend::over(HolderInstant now) const {
     if (now >= deadlines_.soft()) return EndReason::key_lost;
     if (state_ < BackendState::ready && now >= start_by_) return EndReason::start_timed_out;
     if (lifetime_end_ && now >= *lifetime_end_) return EndReason::lifetime;
-    if (idle_since_ && now >= *idle_since_ + *order_.idle_max) return EndReason::idle;
+    if (idle_since_ && now >= *idle_since_ + *order_.spawn.max_idle) return EndReason::idle;
     return std::nullopt;
 }
 

@@ -2,20 +2,12 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
-#include "keys/drone/orders.h"
+#include "keys/protocol.h"
 #include "lease/holder_deadlines.h"
 #include "supervise/guardian_rules.h"
 
 namespace holdfast::keys::drone {
-
-/// States only move forward (K5).
-enum class BackendState { loading, starting, waiting, ready, terminating, hard_terminating, terminated };
-std::string_view to_string(BackendState state);
-
-enum class EndReason { exited, terminated, key_lost, start_timed_out, idle, lifetime, internal };
-std::string_view to_string(EndReason reason);
 
 /// How a backend's processes ended.
 struct Ending {
@@ -58,7 +50,7 @@ class Backend {
     void ended(const Ending& ending);
     void probed(bool answered, HolderInstant now);
     void connections(bool any, HolderInstant now);
-    void terminate(How how, HolderInstant now);
+    void terminate(Severity how, HolderInstant now);
 
     // Events of its key.
 
@@ -89,7 +81,7 @@ class Backend {
     /// No process of it is running or will be started.
     bool gone() const { return gone_; }
     bool stopping() const { return kill_at_.has_value(); }
-    bool watched_for_idleness() const { return order_.idle_max && state_ == BackendState::ready; }
+    bool watched_for_idleness() const { return order_.spawn.max_idle && state_ == BackendState::ready; }
     /// Counts the changes of the reported state.
     std::uint64_t version() const { return version_; }
 

@@ -21,14 +21,16 @@ constexpr Duration guardian_patience = 1s;
 constexpr std::size_t starters = 4;
 
 std::vector<std::string> command_of(const SpawnOrder& order) {
-    std::vector<std::string> command{order.command};
-    command.insert(command.end(), order.args.begin(), order.args.end());
+    std::vector<std::string> command{order.spawn.command};
+    command.insert(command.end(), order.spawn.args.begin(), order.spawn.args.end());
     return command;
 }
 
 /// The drone's variables come last, so that an order cannot override them.
 std::vector<std::string> environment_of(const SpawnOrder& order, const std::string& host, std::uint16_t port) {
-    std::vector<std::string> environment = order.environment;
+    std::vector<std::string> environment;
+    for (const auto& [name, value] : order.spawn.env)
+        environment.push_back(fmt::format("{}={}", name, value));
     environment.push_back("HOLDFAST_KEY=" + order.key.name);
     environment.push_back("HOLDFAST_KEY_NAMESPACE=" + order.key.name_space);
     environment.push_back(std::string(backend_variable) + order.backend);
@@ -59,9 +61,9 @@ Result<std::uint16_t> BackendProcesses::port_for(const SpawnOrder& order) const 
     std::set<std::uint16_t> taken;
     for (const auto& [id, one] : ones_)
         taken.insert(one->port);
-    if (order.port) {
-        if (!taken.contains(*order.port)) return *order.port;
-        return Error{"port_in_use", "another backend of this drone has port " + std::to_string(*order.port)};
+    if (const auto port = order.spawn.port) {
+        if (!taken.contains(*port)) return *port;
+        return Error{"port_in_use", fmt::format("another backend of this drone has port {}", *port)};
     }
     if (const auto port = free_port(taken)) return *port;
     return Error{"no_port", "there is no free port"};
@@ -90,8 +92,8 @@ BackendProcesses::Prepared BackendProcesses::prepare(const Preparation& preparat
     };
     const SpawnOrder& order = preparation.order;
     std::error_code unknown;
-    if (!order.directory.empty() && !std::filesystem::is_directory(order.directory, unknown))
-        return failed({"cannot_run", "there is no directory " + order.directory});
+    if (const auto& cwd = order.spawn.cwd; cwd && !std::filesystem::is_directory(*cwd, unknown))
+        return failed({"cannot_run", "there is no directory " + *cwd});
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return failed({"cannot_run", std::string("no pipe: ") + std::strerror(errno)});
     Fd reading{ends[0]};
@@ -125,7 +127,7 @@ void BackendProcesses::start(const std::string& backend, const Prepared& prepare
     supervise::StartOrder order{one.deadlines, false, environment_of(one.order, setting_.host, one.port)};
     order.whole = true;
     order.session = true;
-    order.directory = one.order.directory;
+    order.directory = one.order.spawn.cwd.value_or("");
     order.cgroup = one.cgroup;
     const auto started = one.command->start(order);
     if (!started) return over(backend, {backend, NotStarted{started.error().message}});
@@ -175,7 +177,7 @@ void BackendProcesses::hear(const std::string& backend, One& one, HolderInstant 
         } else if (const auto* ended = std::get_if<supervise::EndedReport>(&*heard.report)) {
             return over(backend, {backend, ending_of(*ended)});
         } else if (const auto* cannot = std::get_if<supervise::CannotRunReport>(&*heard.report)) {
-            return over(backend, {backend, NotStarted{fmt::format("cannot run '{}': {}", one.order.command,
+            return over(backend, {backend, NotStarted{fmt::format("cannot run '{}': {}", one.order.spawn.command,
                                                                   std::strerror(cannot->error))}});
         }
     }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "keys/drone/messages.h"
+#include "keys/protocol.h"
 #include "supervise/cgroup.h"
 #include "supervise/processes.h"
 
@@ -66,7 +66,7 @@ std::vector<BackendRecord> BackendRecords::read_all() const {
     std::vector<BackendRecord> records;
     std::error_code failed;
     for (fs::directory_iterator at{directory_, failed}, end; !failed && at != end; at.increment(failed)) {
-        if (!is_name(at->path().filename().string())) continue;
+        if (!is_plain_name(at->path().filename().string())) continue;
         if (const auto record = read_record(at->path())) records.push_back(*record);
     }
     return records;

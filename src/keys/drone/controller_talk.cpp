@@ -32,13 +32,15 @@ bool ControllerTalk::heartbeat_answered(const HeartbeatAsk& ask, const Heartbeat
     heartbeat_under_way_ = false;
     failure_.clear();
     meet(answer.controller);
-    for (const BackendReport& report : ask.backends)
-        heard_[report.id] = std::max(heard_[report.id], report.version);
+    for (std::size_t i = 0; i < ask.versions.size(); ++i) {
+        std::uint64_t& heard = heard_[ask.message.backends[i].id];
+        heard = std::max(heard, ask.versions[i]);
+    }
     drain_ = answer.drain;
     send_all_ = answer.send_all;
     heartbeat_at_ = now + std::clamp<Duration>(answer.heartbeat_in, heartbeat_min, max_heartbeat);
     if (send_all_) heartbeat_at_ = now;
-    if (send_all_ && ask.all) not_before_ = now + retry_pause;  // it just had a full report: back off
+    if (send_all_ && ask.message.all) not_before_ = now + retry_pause;  // it just had a full report: back off
     return !was_reached;
 }
 
@@ -59,23 +61,23 @@ void ControllerTalk::forget(const std::string& backend, bool heard) {
     if (!heard) send_all_ = true;  // a full report omits it, and so reports that it has ended
 }
 
-OrdersAsk ControllerTalk::orders_sent(HolderInstant now) {
+OrdersRequest ControllerTalk::orders_sent(HolderInstant now) {
     orders_under_way_ = true;
-    return {.controller = 0, .clock = now, .controller_life = life_, .done = done_, .wait = orders_wait};
+    return {.clock_ms = clock_ms(now), .controller = life_, .done = done_, .wait = orders_wait};
 }
 
-void ControllerTalk::orders_answered(const OrdersAsk& ask, const OrdersAnswer& answer, HolderInstant now) {
+void ControllerTalk::orders_answered(const OrdersRequest& request, const OrdersAnswer& answer, HolderInstant now) {
     orders_under_way_ = false;
     orders_at_ = now;
     if (answer.controller != life_) return hurry(now);  // it does not know us yet; the next heartbeat registers us
     std::erase_if(done_, [&](std::uint64_t number) {
-        return std::find(ask.done.begin(), ask.done.end(), number) != ask.done.end();
+        return std::find(request.done.begin(), request.done.end(), number) != request.done.end();
     });
     for (const Order& order : answer.orders)
         if (std::find(done_.begin(), done_.end(), order.number) == done_.end()) done_.push_back(order.number);
 }
 
-void ControllerTalk::orders_failed(const OrdersAsk&, const Error& error, HolderInstant now) {
+void ControllerTalk::orders_failed(const Error& error, HolderInstant now) {
     orders_under_way_ = false;
     orders_at_ = now + retry_pause;
     if (code_in(error.code) == Code::unknown_drone) hurry(now);

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "keys/controller/key_limits.h"
 #include "keys/drone/talk.h"
+#include "keys/limits.h"
 
 namespace holdfast::keys::drone {
 
@@ -16,7 +16,7 @@ namespace holdfast::keys::drone {
 class ControllerTalk {
  public:
     /// The maximum number of backends in one heartbeat; the next one carries the rest.
-    static constexpr std::size_t max_reports = controller::limits::backends_per_heartbeat;
+    static constexpr std::size_t max_reports = limits::backends_per_heartbeat;
     /// How long an orders request waits at the controller.
     static constexpr Duration orders_wait = 7s;
 
@@ -46,10 +46,11 @@ class ControllerTalk {
     // Orders.
 
     HolderInstant next_orders() const { return life_.empty() || orders_under_way_ ? HolderInstant::max() : orders_at_; }
-    OrdersAsk orders_sent(HolderInstant now);
+    /// A request for orders, with the drone still to be named.
+    OrdersRequest orders_sent(HolderInstant now);
     /// Records the orders to acknowledge.
-    void orders_answered(const OrdersAsk& ask, const OrdersAnswer& answer, HolderInstant now);
-    void orders_failed(const OrdersAsk& ask, const Error& error, HolderInstant now);
+    void orders_answered(const OrdersRequest& request, const OrdersAnswer& answer, HolderInstant now);
+    void orders_failed(const Error& error, HolderInstant now);
 
     /// The controller's incarnation; empty before its first answer.
     const std::string& life() const { return life_; }

@@ -22,7 +22,6 @@
 #include "keys/drone/drone_core.h"
 #include "keys/drone/drone_state.h"
 #include "keys/drone/messages.h"
-#include "keys/drone/orders.h"
 #include "supervise/signals.h"
 
 namespace holdfast::keys::drone {
@@ -47,7 +46,7 @@ bool answers(const std::string& host, std::uint16_t port, const Readiness& ready
     client::HttpLink link;
     link.aim(*server);
     if (!link.connect(max_connect)) return false;
-    if (ready.by == Readiness::By::tcp) return true;
+    if (ready.how == Readiness::How::tcp) return true;
     const auto answer = link.send({.method = "GET", .target = ready.path}, max_answer);
     return answer && answer->status >= 200 && answer->status < 400;
 }
@@ -141,9 +140,14 @@ class Drone {
     explicit Drone(Parts parts)
         : parts_(parts),
           servers_(client::split_servers(parts_.options.controllers)),
-          identity_{parts_.state.id,     parts_.state.life,       parts_.state.earlier_lives,
-                    parts_.options.pool, parts_.options.capacity, parts_.address.handed_out},
-          core_({servers_.size(), parts_.options.capacity}, holder_clock_now()),
+          core_({.controllers = servers_.size(),
+                 .self = {.drone = parts_.state.id,
+                          .life = parts_.state.life,
+                          .earlier_lives = parts_.state.earlier_lives,
+                          .pool = parts_.options.pool,
+                          .capacity = parts_.options.capacity,
+                          .address = parts_.address.handed_out}},
+                holder_clock_now()),
           logs_({.directory = parts_.state.logs}),
           processes_({.inbox = inbox_,
                       .logs = logs_,
@@ -169,7 +173,7 @@ class Drone {
             if (core_.finished(now)) break;
             wait();
         }
-        if (core_.usurped()) return Error{"stale_drone", "another drone runs with the id " + identity_.id};
+        if (core_.usurped()) return Error{"stale_drone", "another drone runs with the id " + parts_.state.id};
         return {};
     }
 
@@ -186,9 +190,9 @@ class Drone {
     }
 
     void stop(int signal) {
-        const How how = core_.stopping() ? How::hard : How::soft;
+        const Severity how = core_.stopping() ? Severity::hard : Severity::soft;
         parts_.listener.info(fmt::format("signal {}: {} {} backend(s)", signal,
-                                         how == How::hard ? "killing" : "stopping", core_.running()));
+                                         how == Severity::hard ? "killing" : "stopping", core_.running()));
         core_.stop(how, holder_clock_now());
     }
 
@@ -216,7 +220,7 @@ class Drone {
                 core_.on_heartbeat(ask, read, holder_clock_now());
             });
         };
-        heartbeats_[what.ask.controller]->call(heartbeat_request(identity_, what.ask), call_timeout, done);
+        heartbeats_[what.ask.controller]->call(heartbeat_request(what.ask.message), call_timeout, done);
     }
     void carry_out(const SendOrders& what) {
         const auto done = [this, ask = what.ask](const Result<client::HttpResponse>& answer, std::size_t) {
@@ -224,8 +228,8 @@ class Drone {
                 core_.on_orders(ask, read, holder_clock_now());
             });
         };
-        const Duration timeout = what.ask.wait + call_timeout;
-        orders_[what.ask.controller]->call(orders_request(identity_, what.ask), timeout, done);
+        const Duration timeout = what.ask.message.wait + call_timeout;
+        orders_[what.ask.controller]->call(orders_request(what.ask.message), timeout, done);
     }
     void carry_out(const SendRenewal& what) {
         const auto done = [this, ask = what.ask](const Result<client::HttpResponse>& answer, std::size_t server) {
@@ -234,7 +238,7 @@ class Drone {
                 core_.on_renewal(ask, renewal, holder_clock_now());
             });
         };
-        renewals_.call(renew_request(identity_, what.ask), what.ask.timeout, done);
+        renewals_.call(renew_request(parts_.state.id, what.ask), what.ask.timeout, done);
     }
     void carry_out(const Launch& what) { processes_.launch(what); }
     void carry_out(const MoveDeadlines& what) { processes_.move_deadlines(what.backend, what.deadlines); }
@@ -243,8 +247,8 @@ class Drone {
         const auto post = [this, id = what.backend](bool answered) {
             inbox_.post([this, id, answered] { core_.on_probe(id, answered, holder_clock_now()); });
         };
-        const bool begun =
-            probers_.submit([post, host = identity_.address, what] { post(answers(host, what.port, what.ready)); });
+        const bool begun = probers_.submit(
+            [post, host = parts_.address.handed_out, what] { post(answers(host, what.port, what.ready)); });
         if (!begun) post(false);
     }
     void carry_out(const Note& what) { (what.warning ? parts_.listener.warn : parts_.listener.info)(what.text); }
@@ -262,7 +266,6 @@ class Drone {
 
     const Parts parts_;
     const std::vector<std::string> servers_;
-    const Identity identity_;
     Inbox inbox_;
     DroneCore core_;
     LogPump logs_;

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/code.h"
-#include "lease/resource.h"
 
 namespace holdfast::keys::drone {
 namespace {
@@ -16,19 +15,16 @@ constexpr std::size_t max_unheard = 1'000;
 /// How long a stopping drone waits for its last reports to be answered.
 constexpr Duration linger = 5s;
 
-BackendReport report_of(const std::string& id, const Backend& backend, HolderInstant now) {
+BackendReport report_of(const Backend& backend, const std::string& host, HolderInstant now) {
     const SpawnOrder& order = backend.order();
-    BackendReport report{.id = id, .key = order.key, .token = order.token, .ttl = order.ttl};
-    report.state = backend.state();
-    report.state_for = std::max<Duration>(now - backend.state_since().value_or(now), Duration::zero());
-    report.reason = backend.reason();
-    report.exit_code = backend.exit_code();
-    report.message = backend.message();
-    report.port = backend.port();
+    BackendReport report{.id = order.backend, .key = order.key, .token = order.token, .ttl = order.ttl};
+    report.progress = {.state = backend.state(), .reason = backend.reason(), .exit_code = backend.exit_code()};
+    report.progress.message = backend.message();
+    report.progress.state_for = std::max<Duration>(now - backend.state_since().value_or(now), Duration::zero());
+    if (backend.port() != 0) report.progress.address = address_of(host, backend.port());
     const Duration left = backend.deadlines().hard() - now;
     // A barred key is left out: a server that lost its memory would restore it from this field without the bar.
     if (backend.may_be_renewed() && left > Duration::zero()) report.holds_for = left;
-    report.version = backend.version();
     return report;
 }
 
@@ -43,16 +39,8 @@ HolderInstant key_end(const Backend& backend) {
 
 }  // namespace
 
-std::string lease_of(const Key& key, std::uint64_t token) {
-    const std::string resource = "KEY:" + key.name;
-    const auto normalised = lease::normalised(resource);
-    const bool elsewhere = !key.name_space.empty() && key.name_space != "default";
-    return (elsewhere ? "@" + key.name_space + "/" : "") + (normalised ? *normalised : resource) + "#" +
-           std::to_string(token);
-}
-
 DroneCore::DroneCore(Settings settings, HolderInstant now)
-    : settings_(settings), talks_(settings.controllers, ControllerTalk{now}) {}
+    : settings_(std::move(settings)), talks_(settings_.controllers, ControllerTalk{now}) {}
 
 std::vector<Effect> DroneCore::step(HolderInstant now) {
     for (auto& [id, backend] : backends_)
@@ -74,7 +62,7 @@ void DroneCore::take_needs(const std::string& id, Backend& backend, HolderInstan
         note(fmt::format("stopping backend {}: {}", id, to_string(*backend.reason())));
         effects_.push_back(StopBackend{id, *needs.stop_by});
     }
-    if (needs.probe) effects_.push_back(Probe{id, backend.port(), backend.order().ready});
+    if (needs.probe) effects_.push_back(Probe{id, backend.port(), backend.order().spawn.ready});
     if (!needs.ended) return;
     note(fmt::format("backend {} has ended ({}){}{}", id, to_string(*backend.reason()),
                      backend.message().empty() ? "" : ": ", backend.message()));
@@ -105,24 +93,29 @@ void DroneCore::talk_to(std::size_t controller, HolderInstant now) {
         talk.heartbeat_sent();
     }
     if (now < talk.next_orders()) return;
-    OrdersAsk ask = talk.orders_sent(now);
-    ask.controller = controller;
+    OrdersAsk ask{controller, talk.orders_sent(now)};
+    ask.message.drone = settings_.self.drone;
+    ask.message.life = settings_.self.life;
     effects_.push_back(SendOrders{std::move(ask)});
 }
 
 HeartbeatAsk DroneCore::heartbeat_for(std::size_t controller, HolderInstant now) const {
     const ControllerTalk& talk = talks_[controller];
-    HeartbeatAsk ask{.controller = controller, .clock = now, .draining = draining(), .all = talk.wants_all()};
-    const bool reassert = wants_reassertion(controller) && !talk.life().empty();
-    if (reassert) ask.reassert = talk.life();
-    ask.all = ask.all || reassert;
+    HeartbeatAsk ask{controller, settings_.self};
+    Heartbeat& message = ask.message;
+    message.clock_ms = clock_ms(now);
+    message.draining = draining();
+    if (wants_reassertion(controller) && !talk.life().empty()) message.reassert_to = talk.life();
+    message.all = talk.wants_all() || message.reassert_to;
     // Backends that may be running come first, so that a full report contains every one of them: a backend missing from
     // it is taken for dead.
     for (const int rank : {0, 1, 2})
         for (const auto& [id, backend] : backends_) {
-            if (rank_of(backend) != rank || ask.backends.size() >= ControllerTalk::max_reports) continue;
-            const bool wanted = !talk.has_heard(id, backend.version()) || (ask.all && !backend.is_terminated());
-            if (wanted) ask.backends.push_back(report_of(id, backend, now));
+            if (rank_of(backend) != rank || message.backends.size() >= ControllerTalk::max_reports) continue;
+            const bool wanted = !talk.has_heard(id, backend.version()) || (message.all && !backend.is_terminated());
+            if (!wanted) continue;
+            message.backends.push_back(report_of(backend, message.address, now));
+            ask.versions.push_back(backend.version());
         }
     return ask;
 }
@@ -180,7 +173,7 @@ bool DroneCore::draining() const {
            std::any_of(talks_.begin(), talks_.end(), [](const ControllerTalk& talk) { return talk.drain(); });
 }
 
-void DroneCore::stop(How how, HolderInstant now) {
+void DroneCore::stop(Severity how, HolderInstant now) {
     stopping_ = true;
     for (auto& [id, backend] : backends_)
         backend.terminate(how, now);
@@ -248,14 +241,14 @@ void DroneCore::on_heartbeat(const HeartbeatAsk& ask, const Result<HeartbeatAnsw
     if (code_in(answer.error().code) != Code::stale_drone || usurped_) return;
     usurped_ = true;
     warn("another drone has registered with this one's id; everything here is stopped: " + answer.error().message);
-    stop(How::hard, now);
+    stop(Severity::hard, now);
 }
 
 void DroneCore::settle_reassertions(const HeartbeatAsk& ask, const HeartbeatAnswer& answer, HolderInstant now) {
     // A different incarnation than the one named restored nothing; the next heartbeat names it.
-    if (!ask.reassert || *ask.reassert != answer.controller) return;
+    if (ask.message.reassert_to != answer.controller) return;
     const std::set<std::string> taken{answer.reasserted.begin(), answer.reasserted.end()};
-    for (const BackendReport& report : ask.backends) {
+    for (const BackendReport& report : ask.message.backends) {
         const auto found = reassertions_.find(report.id);
         if (found == reassertions_.end() || found->second.controller != ask.controller) continue;
         const bool unknown = found->second.unknown;
@@ -273,9 +266,9 @@ void DroneCore::settle_reassertions(const HeartbeatAsk& ask, const HeartbeatAnsw
 
 void DroneCore::on_orders(const OrdersAsk& ask, const Result<OrdersAnswer>& answer, HolderInstant now) {
     ControllerTalk& talk = talks_[ask.controller];
-    if (!answer) return talk.orders_failed(ask, answer.error(), now);
+    if (!answer) return talk.orders_failed(answer.error(), now);
     const bool known = answer->controller == talk.life();
-    talk.orders_answered(ask, *answer, now);
+    talk.orders_answered(ask.message, *answer, now);
     if (!known) return;  // they are sent again once the drone is registered there
     for (const Order& order : answer->orders)
         carry_out(order, now);
@@ -299,7 +292,7 @@ void DroneCore::spawn(const SpawnOrder& order, HolderInstant now) {
     if (known() >= settings_.max_known)
         return warn(fmt::format("ignored the order to start backend {}: {} others have ended too recently",
                                 order.backend, ended_.size()));
-    const bool full = running() >= settings_.capacity;
+    const bool full = running() >= settings_.self.capacity;
     Backend& backend = backends_.emplace(order.backend, Backend{order, now}).first->second;
     if (stopping_) return backend.refuse(EndReason::terminated, "the drone is stopping");
     if (full) return backend.refuse(EndReason::internal, "the drone is full");

@@ -77,11 +77,12 @@ class DroneCore {
  public:
     struct Settings {
         std::size_t controllers = 1;
-        std::size_t capacity = 100;
+        /// Who the drone is: the part of each heartbeat that stays the same.
+        Heartbeat self{.capacity = 100};
         /// Backends that are here or whose ids are still needed (EndedIds). Beyond it, orders to start one are ignored.
         std::size_t max_known = 20'000;
     };
-    static constexpr std::size_t max_capacity = controller::limits::drone_capacity;
+    static constexpr std::size_t max_capacity = limits::drone_capacity;
 
     DroneCore(Settings settings, HolderInstant now);
 
@@ -106,7 +107,7 @@ class DroneCore {
     void on_connections(const std::vector<std::uint16_t>& busy, HolderInstant now);
 
     /// Ends all backends; no new ones are started.
-    void stop(How how, HolderInstant now);
+    void stop(Severity how, HolderInstant now);
     bool stopping() const { return stopping_; }
     /// Another incarnation of this drone has registered: all backends here must end at once.
     bool usurped() const { return usurped_; }

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/random.h"
-#include "keys/controller/key_limits.h"
 #include "keys/drone/backend_record.h"
-#include "keys/drone/messages.h"
+#include "keys/limits.h"
+#include "keys/protocol.h"
 #include "supervise/cgroup.h"
 
 namespace holdfast::keys::drone {
@@ -25,8 +25,8 @@ std::string host_name() {
     char name[max_host_name_bytes + 1]{};
     ::gethostname(name, max_host_name_bytes);
     std::string host = name;
-    std::erase_if(host, [](char c) { return !is_name(std::string(1, c)) && c != '.'; });
-    return is_name(host) ? host : "drone";
+    std::erase_if(host, [](char c) { return !is_plain_name(std::string(1, c)) && c != '.'; });
+    return is_plain_name(host) ? host : "drone";
 }
 
 /// The id stored in the directory, so that a drone keeps it over a restart. The random part tells two drones on one
@@ -34,7 +34,7 @@ std::string host_name() {
 Result<std::string> kept_id(const std::string& file) {
     std::string id;
     std::ifstream{file} >> id;
-    if (is_name(id)) return id;
+    if (is_plain_name(id)) return id;
     id = host_name() + "-" + random_hex(4);
     std::ofstream out{file};
     out << id << '\n';
@@ -48,8 +48,8 @@ Result<std::vector<std::string>> lives_before(const std::string& file, const std
     std::vector<std::string> lives;
     std::ifstream in{file};
     for (std::string each; std::getline(in, each);)
-        if (is_name(each)) lives.push_back(each);
-    const std::size_t most = controller::limits::earlier_lives;
+        if (is_plain_name(each)) lives.push_back(each);
+    const std::size_t most = limits::earlier_lives;
     if (lives.size() > most) lives.erase(lives.begin(), lives.end() - static_cast<std::ptrdiff_t>(most));
     {
         std::ofstream out{file + ".new"};

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "base/result.h"
@@ -12,50 +10,18 @@
 
 namespace holdfast::keys::drone {
 
-/// The messages between a drone and its controllers (docs/keys.md), as values.
-
-/// One backend in a heartbeat.
-struct BackendReport {
-    std::string id;
-    Key key{};
-    std::uint64_t token = 0;
-    Duration ttl{};
-    BackendState state = BackendState::loading;
-    Duration state_for{};  ///< how long it has been in this state
-    std::optional<EndReason> reason{};
-    std::optional<int> exit_code{};
-    std::string message{};
-    std::uint16_t port = 0;               ///< zero: none yet
-    std::optional<Duration> holds_for{};  ///< none: it does not hold the key
-    std::uint64_t version = 0;
-};
+/// What a drone asks its controllers, as values: the messages of the protocol, each with what the drone has to know
+/// when it is answered.
 
 struct HeartbeatAsk {
     std::size_t controller = 0;
-    HolderInstant clock{};
-    bool draining = false;
-    bool all = false;
-    std::optional<std::string> reassert{};  ///< the controller incarnation that is asked to restore the keys
-    std::vector<BackendReport> backends{};
-};
-struct HeartbeatAnswer {
-    std::string controller;
-    bool send_all = false;
-    bool drain = false;
-    Duration heartbeat_in = 7s;
-    std::vector<std::string> reasserted{};
+    Heartbeat message{};
+    std::vector<std::uint64_t> versions{};  ///< of its backends, in the same order
 };
 
 struct OrdersAsk {
     std::size_t controller = 0;
-    HolderInstant clock{};
-    std::string controller_life{};  ///< the controller incarnation that the numbers in `done` belong to
-    std::vector<std::uint64_t> done{};
-    Duration wait{};
-};
-struct OrdersAnswer {
-    std::string controller;
-    std::vector<Order> orders{};
+    OrdersRequest message{};
 };
 
 /// Renews all keys that are due.

@@ -57,8 +57,9 @@ class Controller:
                  "key": {"namespace": "default", "name": "room-" + backend, "tag": ""}, "token": 17,
                  "ttl_ms": int(ttl * 1000), "renew_at_ms": ms[0], "soft_terminate_at_ms": ms[1],
                  "hard_terminate_at_ms": ms[2],
-                 "spawn": {"command": command, "args": list(args), "env": {}, "cwd": None, "port": None, "ready": None,
-                           "max_idle_s": None, "lifetime_s": None, "start_timeout_s": 60, **spawn}}
+                 "spawn": {"command": command, "args": list(args), "env": {}, "cwd": None, "port": None,
+                           "ready": {"started": True}, "max_idle_s": None, "lifetime_s": None,
+                           "start_timeout_s": 60, **spawn}}
         self._ttl[f"KEY:room-{backend}#17"] = ttl
         self.deadlines[backend] = {"soft": ms[1] / 1000, "hard": ms[2] / 1000, "end": now + ttl}
         self.order(order)

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "keys/controller/key_limits.h"
+#include "keys/limits.h"
 
 namespace holdfast::keys::controller {
 namespace {
@@ -11,16 +11,6 @@ constexpr Instant start{1000s};
 
 Backend a_backend(const std::string& id, const std::string& drone = "d") {
     return {id, {"default", "room-" + id, ""}, 1, drone, "life", "", {}, start};
-}
-
-TEST(BackendState, has_a_name_that_is_read_back) {
-    for (std::size_t i = 0; i < backend_state_count; ++i) {
-        const auto state = static_cast<BackendState>(i);
-        EXPECT_EQ(parse_backend_state(to_string(state)), state);
-    }
-    EXPECT_EQ(parse_backend_state("Ready"), std::nullopt);
-    for (int i = 0; i <= static_cast<int>(EndReason::internal); ++i)
-        EXPECT_EQ(parse_end_reason(to_string(static_cast<EndReason>(i))), static_cast<EndReason>(i));
 }
 
 TEST(Backends, only_move_forward) {

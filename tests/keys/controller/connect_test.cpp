@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "keys/controller/controller_desk.h"
-#include "keys/controller/key_limits.h"
 #include "keys/controller/late_store.h"
+#include "keys/limits.h"
 
 namespace holdfast::keys::controller {
 namespace {
@@ -21,9 +21,10 @@ TEST(Connect, to_a_free_key_starts_a_backend_on_a_drone) {
     EXPECT_TRUE(desk.is_held(*connected)) << "the key is taken before the drone hears of it (K2)";
     const auto orders = desk.orders("d1");
     ASSERT_EQ(orders.size(), 1U);
-    EXPECT_EQ(orders[0].order.backend, connected->backend.id);
-    EXPECT_EQ(orders[0].order.start->token, connected->backend.token);
-    EXPECT_EQ(orders[0].order.start->spawn.command, "room-server");
+    const SpawnOrder& order = start_in(orders[0]);
+    EXPECT_EQ(order.backend, connected->backend.id);
+    EXPECT_EQ(order.token, connected->backend.token);
+    EXPECT_EQ(order.spawn.command, "room-server");
 }
 
 TEST(Connect, to_a_live_key_returns_its_backend_with_or_without_something_to_start) {

@@ -11,6 +11,11 @@
 
 namespace holdfast::keys::controller {
 
+/// REQUIRES: the order starts a backend.
+inline const SpawnOrder& start_in(const Order& order) {
+    return std::get<SpawnOrder>(order.what);
+}
+
 /// A controller, or several on one store, with time in the test's hand, and drones that say what the test tells them.
 struct ControllerDesk : authority::Desk {
     explicit ControllerDesk(std::size_t controllers = 1, lease::Policy policy = {})
@@ -104,8 +109,8 @@ struct ControllerDesk : authority::Desk {
         request.done = std::move(done);
         return request;
     }
-    std::vector<SentOrder> orders(const std::string& drone, std::vector<std::uint64_t> done = {}, std::size_t of = 0) {
-        std::vector<SentOrder> got;
+    std::vector<Order> orders(const std::string& drone, std::vector<std::uint64_t> done = {}, std::size_t of = 0) {
+        std::vector<Order> got;
         all[of]->orders(for_orders(drone, std::move(done)), [&](authority::Answer<OrdersAnswer> answer) {
             got = std::get<OrdersAnswer>(std::move(answer)).orders;
         });

@@ -3,8 +3,8 @@
 
 #include "keys/controller/controller_desk.h"
 #include "keys/controller/drones.h"
-#include "keys/controller/key_limits.h"
 #include "keys/controller/late_store.h"
+#include "keys/limits.h"
 
 namespace holdfast::keys::controller {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "keys/controller/key_limits.h"
+#include "keys/limits.h"
 
 namespace holdfast::keys::controller {
 
@@ -190,30 +190,30 @@ void HistoryWorld::ask_for_orders(DroneModel& drone) {
                               const OrdersAnswer told = std::get<OrdersAnswer>(std::move(answer));
                               send([this, &drone, told, from, life = request.life] {
                                   if (drone.life != life) return;
-                                  for (const SentOrder& order : told.orders) {
+                                  for (const Order& order : told.orders) {
                                       carry_out(drone, order);
-                                      drone.done[from].insert(order.order.number);
+                                      drone.done[from].insert(order.number);
                                   }
                               });
                           });
     });
 }
 
-void HistoryWorld::carry_out(DroneModel& drone, const SentOrder& order) {
-    delivered_.insert(order.order.backend);
-    if (!order.order.start) return end(drone, order.order.backend);
-    if (drone.backends.contains(order.order.backend)) return;
-    start(drone, order);
+void HistoryWorld::carry_out(DroneModel& drone, const Order& order) {
+    const auto* end_it = std::get_if<TerminateOrder>(&order.what);
+    const auto* start_it = std::get_if<SpawnOrder>(&order.what);
+    delivered_.insert(end_it != nullptr ? end_it->backend : start_it->backend);
+    if (end_it != nullptr) return end(drone, end_it->backend);
+    if (!drone.backends.contains(start_it->backend)) start(drone, *start_it);
 }
 
 /// The moment at which two could run: every other one of this key must be dead by its own drone's clock.
-void HistoryWorld::start(DroneModel& drone, const SentOrder& order) {
-    const Order::Start& what = *order.order.start;
-    const auto& deadlines = order.deadlines;
-    if (deadlines.renew_at_ms >= deadlines.soft_terminate_at_ms ||
-        deadlines.soft_terminate_at_ms >= deadlines.hard_terminate_at_ms)
-        fail("deadlines out of order");
-    Running backend{what.key, what.token, deadlines.hard_terminate_at_ms, deadlines.renew_at_ms, false, {}};
+void HistoryWorld::start(DroneModel& drone, const SpawnOrder& what) {
+    const KeyDeadlines& deadlines = what.deadlines;
+    if (deadlines.renew >= deadlines.soft || deadlines.soft >= deadlines.hard) fail("deadlines out of order");
+    Running backend{
+        what.key, what.token, to_ms(deadlines.hard.time_since_epoch()), to_ms(deadlines.renew.time_since_epoch()),
+        false,    {}};
     const bool too_late = drone.clock_ms(desk_.now) >= backend.hard_ms;
     backend.ended = too_late;
     backend.progress.state = too_late ? BackendState::terminated : BackendState::ready;
@@ -224,12 +224,12 @@ void HistoryWorld::start(DroneModel& drone, const SentOrder& order) {
         for (const DroneModel& other : drones_)
             for (const auto& [id, running] : other.backends)
                 if (running.key.same_key(what.key) && other.runs(running, desk_.now))
-                    fail(id + " runs while " + order.order.backend + " is started for the same key");
+                    fail(id + " runs while " + what.backend + " is started for the same key");
         lease::Token& last = last_token_[what.key.name];
         if (what.token <= last) fail("the token of " + what.key.name + " did not rise");
         last = std::max(last, what.token);
     }
-    drone.backends.emplace(order.order.backend, std::move(backend));
+    drone.backends.emplace(what.backend, std::move(backend));
 }
 
 /// Counted from when it was sent, by the drone's clock (T3).

@@ -64,8 +64,8 @@ class HistoryWorld {
     void speak(DroneModel& drone);
     void ask_for_orders(DroneModel& drone);
     void renew(DroneModel& drone, const std::string& backend);
-    void carry_out(DroneModel& drone, const SentOrder& order);
-    void start(DroneModel& drone, const SentOrder& order);
+    void carry_out(DroneModel& drone, const Order& order);
+    void start(DroneModel& drone, const SpawnOrder& what);
     void end(DroneModel& drone, const std::string& backend);
     void restart(DroneModel& drone);
     void restart_controller(std::size_t which);

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "keys/controller/controller_desk.h"
-#include "keys/controller/key_limits.h"
+#include "keys/limits.h"
 
 namespace holdfast::keys::controller {
 namespace {
@@ -61,8 +61,8 @@ TEST(Orders, that_a_drone_stops_to_wait_for_put_off_whoever_connects_until_it_sp
     desk.orders("d1");
     desk.report("d1", *connected, {BackendState::ready, {}, {}, "h:1"});
     std::vector<std::uint64_t> done;
-    for (const SentOrder& order : desk.orders("d1"))
-        done.push_back(order.order.number);
+    for (const Order& order : desk.orders("d1"))
+        done.push_back(order.number);
     OrdersRequest waits = desk.for_orders("d1", done);
     waits.wait = 20s;
     const auto ticket = desk.controller().orders(waits, [](const authority::Answer<OrdersAnswer>&) {});
@@ -120,16 +120,16 @@ TEST(Orders, are_sent_again_until_they_are_done) {
     desk.connect(desk.to_start("room-2"));
     const auto again = desk.orders("d1");
     ASSERT_EQ(again.size(), 2U);
-    EXPECT_EQ(again[0].order.number, first[0].order.number);
-    EXPECT_EQ(desk.orders("d1", {first[0].order.number}).size(), 1U);
-    EXPECT_EQ(desk.orders("d1", {again[0].order.number, again[1].order.number}).size(), 0U);
+    EXPECT_EQ(again[0].number, first[0].number);
+    EXPECT_EQ(desk.orders("d1", {first[0].number}).size(), 1U);
+    EXPECT_EQ(desk.orders("d1", {again[0].number, again[1].number}).size(), 0U);
 }
 
 TEST(Orders, that_another_life_of_the_controller_gave_are_not_taken_for_those_of_this_one) {
     ControllerDesk desk;
     desk.drone_is_there("d1");
     desk.connect(desk.to_start("room-1"));
-    const auto number = desk.orders("d1")[0].order.number;
+    const auto number = desk.orders("d1")[0].number;
     OrdersRequest request = desk.for_orders("d1", {number});
     request.controller = "controller-of-yesterday";
     std::size_t left = 0;
@@ -145,10 +145,10 @@ TEST(Orders, carry_deadlines_on_the_drones_clock) {
     desk.connect(desk.to_start("room-1"));
     const std::uint64_t taken_at = desk.clock_ms();
     desk.pass(2s);
-    const auto order = desk.orders("d1").at(0);
-    EXPECT_EQ(order.deadlines.renew_at_ms, static_cast<std::int64_t>(taken_at + 30'000));
-    EXPECT_EQ(order.deadlines.soft_terminate_at_ms, static_cast<std::int64_t>(taken_at + 40'000));
-    EXPECT_EQ(order.deadlines.hard_terminate_at_ms, static_cast<std::int64_t>(taken_at + 50'000));
+    const KeyDeadlines deadlines = start_in(desk.orders("d1").at(0)).deadlines;
+    EXPECT_EQ(clock_ms(deadlines.renew), taken_at + 30'000);
+    EXPECT_EQ(clock_ms(deadlines.soft), taken_at + 40'000);
+    EXPECT_EQ(clock_ms(deadlines.hard), taken_at + 50'000);
 }
 
 TEST(Orders, have_deadlines_in_order_also_when_the_last_heartbeat_is_long_ago) {
@@ -164,11 +164,11 @@ TEST(Orders, have_deadlines_in_order_also_when_the_last_heartbeat_is_long_ago) {
                              [&](authority::Answer<OrdersAnswer> answer) { got = std::get<OrdersAnswer>(answer); });
     desk.pass(19s);
     desk.connect(desk.to_start("room-1"));
-    const auto& deadlines = got.value().orders.at(0).deadlines;
-    const auto now = static_cast<std::int64_t>(desk.clock_ms());
-    EXPECT_EQ(deadlines.renew_at_ms, now + 30'000) << "by the clock that was heard first, which was the latest";
-    EXPECT_LT(deadlines.renew_at_ms, deadlines.soft_terminate_at_ms);
-    EXPECT_LT(deadlines.soft_terminate_at_ms, deadlines.hard_terminate_at_ms);
+    const auto& deadlines = start_in(got.value().orders.at(0)).deadlines;
+    EXPECT_EQ(clock_ms(deadlines.renew), desk.clock_ms() + 30'000)
+        << "by the clock that was heard first, which was the latest";
+    EXPECT_LT(deadlines.renew, deadlines.soft);
+    EXPECT_LT(deadlines.soft, deadlines.hard);
 }
 
 TEST(Orders, are_never_late_whatever_the_delay_of_what_the_drone_says) {
@@ -187,9 +187,8 @@ TEST(Orders, are_never_late_whatever_the_delay_of_what_the_drone_says) {
         OrdersRequest ask = desk.for_orders(drone);
         ask.clock_ms -= delay_ms;
         desk.controller().orders(ask, [&](authority::Answer<OrdersAnswer> answer) {
-            const auto& deadlines = std::get<OrdersAnswer>(answer).orders.at(0).deadlines;
-            const auto now = static_cast<std::int64_t>(desk.clock_ms());
-            EXPECT_EQ(deadlines.hard_terminate_at_ms, now + 50'000 - static_cast<std::int64_t>(delay_ms));
+            const auto& deadlines = start_in(std::get<OrdersAnswer>(answer).orders.at(0)).deadlines;
+            EXPECT_EQ(clock_ms(deadlines.hard), desk.clock_ms() + 50'000 - delay_ms);
             ++answers;
         });
     }
@@ -217,15 +216,14 @@ TEST(Orders, to_end_a_backend_reach_its_drone_once) {
     desk.report("d1", *connected, {BackendState::ready});
     ASSERT_TRUE(std::holds_alternative<BackendView>(desk.controller().terminate(id, Severity::soft)));
     desk.controller().terminate(id, Severity::soft);
-    auto orders = desk.orders("d1", {starts[0].order.number});
+    auto orders = desk.orders("d1", {starts[0].number});
     ASSERT_EQ(orders.size(), 1U);
-    EXPECT_FALSE(orders[0].order.start);
-    EXPECT_EQ(orders[0].order.how, Severity::soft);
+    EXPECT_EQ(std::get<TerminateOrder>(orders[0].what).how, Severity::soft);
     desk.controller().terminate(id, Severity::hard);
     desk.controller().terminate(id, Severity::soft);
     orders = desk.orders("d1");
     ASSERT_EQ(orders.size(), 1U) << "a hard one takes the place of a soft one";
-    EXPECT_EQ(orders[0].order.how, Severity::hard);
+    EXPECT_EQ(std::get<TerminateOrder>(orders[0].what).how, Severity::hard);
     desk.report("d1", *connected, {BackendState::terminated, EndReason::terminated});
     EXPECT_TRUE(desk.orders("d1").empty()) << "it has ended";
     EXPECT_FALSE(desk.is_held(*connected));
@@ -262,8 +260,8 @@ TEST(Orders, of_one_answer_are_bounded) {
     const auto first = desk.orders("d1");
     EXPECT_EQ(first.size(), limits::orders_per_answer);
     std::vector<std::uint64_t> done;
-    for (const SentOrder& order : first)
-        done.push_back(order.order.number);
+    for (const Order& order : first)
+        done.push_back(order.number);
     EXPECT_EQ(desk.orders("d1", done).size(), 50 - first.size());
 }
 

@@ -21,7 +21,7 @@ lease::HolderDeadlines renewed(HolderInstant renew, HolderInstant soft, HolderIn
 
 SpawnOrder probed_order() {
     SpawnOrder order = spawn_order();
-    order.ready = {Readiness::By::tcp};
+    order.spawn.ready = {Readiness::How::tcp};
     return order;
 }
 
@@ -36,7 +36,7 @@ TEST(Backend, goes_through_its_states_in_order) {
     EXPECT_EQ(backend.state(), BackendState::waiting);
     backend.probed(true, at(2s));
     EXPECT_EQ(backend.state(), BackendState::ready);
-    backend.terminate(How::soft, at(3s));
+    backend.terminate(Severity::soft, at(3s));
     EXPECT_EQ(backend.state(), BackendState::terminating);
     backend.step(at(50s));
     EXPECT_EQ(backend.state(), BackendState::hard_terminating);
@@ -54,14 +54,14 @@ TEST(Backend, knows_since_when_it_is_in_its_state) {
     backend.step(at(2s));
     backend.step(at(9s));
     EXPECT_EQ(backend.state_since(), at(2s));
-    backend.terminate(How::soft, at(10s));
+    backend.terminate(Severity::soft, at(10s));
     backend.step(at(10s));
     EXPECT_EQ(backend.state_since(), at(10s));
 }
 
 TEST(Backend, never_goes_back_to_an_earlier_state) {
     Backend backend = running(probed_order());
-    backend.terminate(How::soft, at(2s));
+    backend.terminate(Severity::soft, at(2s));
     backend.probed(true, at(3s));
     EXPECT_EQ(backend.state(), BackendState::terminating);
     backend.starting(1);
@@ -147,18 +147,18 @@ TEST(Backend, a_lost_key_stops_it_at_once_with_a_short_grace) {
 
 TEST(Backend, a_hard_order_hurries_a_soft_one_but_not_the_other_way_round) {
     Backend backend = running();
-    backend.terminate(How::soft, at(2s));
+    backend.terminate(Severity::soft, at(2s));
     EXPECT_EQ(backend.step(at(2s)).stop_by, at(50s));
-    backend.terminate(How::hard, at(3s));
+    backend.terminate(Severity::hard, at(3s));
     EXPECT_EQ(backend.step(at(3s)).stop_by, at(3s));
     EXPECT_EQ(backend.state(), BackendState::hard_terminating);
-    backend.terminate(How::soft, at(4s));
+    backend.terminate(Severity::soft, at(4s));
     EXPECT_FALSE(backend.step(at(4s)).stop_by);
 }
 
 TEST(Backend, that_is_to_stop_before_it_was_started_never_starts) {
     Backend backend{spawn_order(), at(0s)};
-    backend.terminate(How::soft, at(0s));
+    backend.terminate(Severity::soft, at(0s));
     const auto needs = backend.step(at(0s));
     EXPECT_FALSE(needs.launch);
     EXPECT_TRUE(needs.ended);
@@ -176,7 +176,7 @@ TEST(Backend, is_probed_again_and_again_one_at_a_time) {
 
 TEST(Backend, that_is_not_ready_in_time_is_stopped) {
     SpawnOrder order = probed_order();
-    order.start_timeout = 5s;
+    order.spawn.start_timeout = 5s;
     Backend backend = running(order);
     EXPECT_FALSE(backend.step(at(5s) - 1ns).stop_by);
     EXPECT_TRUE(backend.step(at(5s)).stop_by);
@@ -185,7 +185,7 @@ TEST(Backend, that_is_not_ready_in_time_is_stopped) {
 
 TEST(Backend, that_was_ready_in_time_may_go_on) {
     SpawnOrder order = probed_order();
-    order.start_timeout = 5s;
+    order.spawn.start_timeout = 5s;
     Backend backend = running(order);
     backend.probed(true, at(4s));
     EXPECT_FALSE(backend.step(at(6s)).stop_by);
@@ -193,7 +193,7 @@ TEST(Backend, that_was_ready_in_time_may_go_on) {
 
 TEST(Backend, ends_when_nobody_was_connected_for_so_long) {
     SpawnOrder order = spawn_order();
-    order.idle_max = 10s;
+    order.spawn.max_idle = 10s;
     Backend backend = running(order);
     EXPECT_TRUE(backend.watched_for_idleness());
     backend.connections(true, at(8s));
@@ -204,7 +204,7 @@ TEST(Backend, ends_when_nobody_was_connected_for_so_long) {
 
 TEST(Backend, ends_after_its_lifetime) {
     SpawnOrder order = spawn_order();
-    order.lifetime = 10s;
+    order.spawn.lifetime = 10s;
     Backend backend = running(order);
     EXPECT_FALSE(backend.step(at(11s) - 1ns).stop_by) << "it counts from when it ran";
     EXPECT_TRUE(backend.step(at(11s)).stop_by);

@@ -9,9 +9,9 @@ namespace {
 
 /// A drone and what it asked for last.
 struct World {
-    explicit World(DroneCore::Settings settings) : core(settings, at(0s)) { step(at(0s)); }
+    explicit World(DroneCore::Settings settings) : core(std::move(settings), at(0s)) { step(at(0s)); }
     explicit World(std::size_t controllers = 1, std::size_t capacity = 10)
-        : World({.controllers = controllers, .capacity = capacity}) {}
+        : World(DroneCore::Settings{.controllers = controllers, .self = {.capacity = capacity}}) {}
 
     void step(HolderInstant now) {
         for (Effect& effect : core.step(now))
@@ -30,22 +30,22 @@ struct World {
     }
 
     /// Answers the heartbeat that is under way.
-    HeartbeatAsk answer_heartbeat(HolderInstant now, HeartbeatAnswer answer = {.controller = "c1"}) {
+    Heartbeat answer_heartbeat(HolderInstant now, HeartbeatAnswer answer = {.controller = "c1"}) {
         const auto sent = take<SendHeartbeat>();
         EXPECT_TRUE(sent);
         if (!sent) return {};
         core.on_heartbeat(sent->ask, answer, now);
         step(now);
-        return sent->ask;
+        return sent->ask.message;
     }
 
-    OrdersAsk answer_orders(HolderInstant now, std::vector<Order> orders, const std::string& life = "c1") {
+    OrdersRequest answer_orders(HolderInstant now, std::vector<Order> orders, const std::string& life = "c1") {
         const auto sent = take<SendOrders>();
         EXPECT_TRUE(sent);
         if (!sent) return {};
         core.on_orders(sent->ask, OrdersAnswer{life, std::move(orders)}, now);
         step(now);
-        return sent->ask;
+        return sent->ask.message;
     }
 
     /// A backend that runs.
@@ -98,7 +98,7 @@ TEST(DroneCore, does_not_start_again_what_has_ended_and_was_reported) {
     world.answer_heartbeat(at(1s));
     world.core.on_ended("b-1", {.exit_code = 0});
     world.step(at(2s));
-    EXPECT_EQ(world.answer_heartbeat(at(2s)).backends.at(0).state, BackendState::terminated);
+    EXPECT_EQ(world.answer_heartbeat(at(2s)).backends.at(0).progress.state, BackendState::terminated);
     EXPECT_EQ(world.core.find("b-1"), nullptr) << "everybody knows, so it is forgotten";
     world.answer_orders(at(3s), {{7, spawn_order()}});
     EXPECT_FALSE(world.take<Launch>());
@@ -110,9 +110,9 @@ TEST(DroneCore, acknowledges_no_order_to_another_life_of_the_controller) {
     world.answer_orders(at(1s), {{19, spawn_order()}});
     world.answer_heartbeat(at(1s), {.controller = "c2", .send_all = true});
     world.answer_orders(at(2s), {}, "c2");
-    const auto ask = world.take<SendOrders>()->ask;
+    const auto ask = world.take<SendOrders>()->ask.message;
     EXPECT_TRUE(ask.done.empty());
-    EXPECT_EQ(ask.controller_life, "c2");
+    EXPECT_EQ(ask.controller, "c2");
 }
 
 TEST(DroneCore, takes_no_orders_from_a_controller_that_it_has_not_met) {
@@ -131,7 +131,7 @@ TEST(DroneCore, says_a_report_again_until_it_is_answered) {
     world.answer_orders(at(1s), {{1, spawn_order()}});
     const auto first = world.take<SendHeartbeat>();
     ASSERT_TRUE(first);
-    EXPECT_EQ(first->ask.backends.size(), 1U);
+    EXPECT_EQ(first->ask.message.backends.size(), 1U);
     world.core.on_heartbeat(first->ask, Error{"unreachable", "no answer"}, at(2s));
     world.step(at(2s));
     EXPECT_FALSE(world.take<SendHeartbeat>()) << "not at once";
@@ -139,7 +139,7 @@ TEST(DroneCore, says_a_report_again_until_it_is_answered) {
     EXPECT_EQ(world.answer_heartbeat(at(4s)).backends.size(), 1U);
     EXPECT_FALSE(world.take<SendHeartbeat>()) << "there is nothing new";
     world.step(at(11s));
-    EXPECT_TRUE(world.take<SendHeartbeat>()->ask.backends.empty());
+    EXPECT_TRUE(world.take<SendHeartbeat>()->ask.message.backends.empty());
 }
 
 TEST(DroneCore, tells_every_controller_and_each_of_them_what_it_has_not_heard) {
@@ -242,7 +242,7 @@ HeartbeatAsk forgotten(World& world) {
     world.answer_heartbeat(at(1s));
     world.step(at(30s));
     world.take<SendHeartbeat>();  // the one that was due anyway
-    world.core.on_heartbeat({.clock = at(30s)}, HeartbeatAnswer{.controller = "c1"}, at(30s));
+    world.core.on_heartbeat({}, HeartbeatAnswer{.controller = "c1"}, at(30s));
     world.answer_renewal(at(31s), Error{"unknown_lease", "no"});
     const auto sent = world.take<SendHeartbeat>();
     EXPECT_TRUE(sent);
@@ -252,8 +252,8 @@ HeartbeatAsk forgotten(World& world) {
 TEST(DroneCore, reasserts_a_key_that_the_server_has_forgotten) {
     World world;
     const HeartbeatAsk ask = forgotten(world);
-    EXPECT_EQ(ask.reassert, "c1");
-    ASSERT_EQ(ask.backends.size(), 1U);
+    EXPECT_EQ(ask.message.reassert_to, "c1");
+    ASSERT_EQ(ask.message.backends.size(), 1U);
     world.core.on_heartbeat(ask, HeartbeatAnswer{.controller = "c1", .reasserted = {"b-1"}}, at(32s));
     world.step(at(32s));
     EXPECT_FALSE(world.take<StopBackend>());
@@ -272,13 +272,13 @@ TEST(DroneCore, renews_at_once_with_a_controller_that_began_anew) {
     world.answer_renewal(at(2s), Error{"recovering", "no"});
     auto sent = world.take<SendHeartbeat>();
     ASSERT_TRUE(sent);
-    if (!sent->ask.reassert) {  // the one that was under way
+    if (!sent->ask.message.reassert_to) {  // the one that was under way
         world.core.on_heartbeat(sent->ask, HeartbeatAnswer{.controller = "c2"}, at(2s));
         world.step(at(2s));
         sent = world.take<SendHeartbeat>();
         ASSERT_TRUE(sent);
     }
-    EXPECT_EQ(sent->ask.reassert, "c2") << "which has lost its memory";
+    EXPECT_EQ(sent->ask.message.reassert_to, "c2") << "which has lost its memory";
 }
 
 TEST(DroneCore, a_key_that_is_not_taken_back_is_lost) {
@@ -298,7 +298,7 @@ TEST(DroneCore, a_reassertion_to_a_life_that_is_over_decides_nothing) {
     EXPECT_FALSE(world.take<StopBackend>());
     const auto again = world.take<SendHeartbeat>();
     ASSERT_TRUE(again);
-    EXPECT_EQ(again->ask.reassert, "c2");
+    EXPECT_EQ(again->ask.message.reassert_to, "c2");
 }
 
 TEST(DroneCore, does_not_reassert_a_key_that_was_barred) {
@@ -324,10 +324,10 @@ TEST(DroneCore, does_not_reassert_a_key_that_was_barred) {
     world.step(at(33s));
     const auto sent = world.take<SendHeartbeat>();
     ASSERT_TRUE(sent);
-    ASSERT_TRUE(sent->ask.reassert);
-    ASSERT_EQ(sent->ask.backends.size(), 2U) << "it is told of, for it is alive";
-    EXPECT_FALSE(sent->ask.backends[0].holds_for);
-    EXPECT_TRUE(sent->ask.backends[1].holds_for);
+    ASSERT_TRUE(sent->ask.message.reassert_to);
+    ASSERT_EQ(sent->ask.message.backends.size(), 2U) << "it is told of, for it is alive";
+    EXPECT_FALSE(sent->ask.message.backends[0].holds_for);
+    EXPECT_TRUE(sent->ask.message.backends[1].holds_for);
     world.core.on_heartbeat(sent->ask, HeartbeatAnswer{.controller = "c1", .reasserted = {"b-2"}}, at(34s));
     world.step(at(40s));
     EXPECT_EQ(world.take<StopBackend>()->kill_at, at(50s)) << "it ends on its timeline";
@@ -365,7 +365,7 @@ TEST(DroneCore, refuses_more_than_it_has_room_for) {
 }
 
 TEST(DroneCore, ignores_orders_once_it_can_remember_no_more_backends) {
-    World world{{.controllers = 1, .capacity = 1, .max_known = 3}};
+    World world{{.controllers = 1, .self = {.capacity = 1}, .max_known = 3}};
     world.answer_heartbeat(at(0s));
     world.spawn(spawn_order("b-1"), at(1s));
     world.answer_heartbeat(at(1s));
@@ -390,7 +390,7 @@ TEST(DroneCore, stops_everything_gives_keys_back_reports_and_is_finished) {
     world.spawn(spawn_order(), at(1s));
     world.answer_heartbeat(at(1s));
     world.answer_heartbeat(at(1s));
-    world.core.stop(How::soft, at(2s));
+    world.core.stop(Severity::soft, at(2s));
     world.step(at(2s));
     EXPECT_TRUE(world.take<StopBackend>());
     EXPECT_TRUE(world.answer_heartbeat(at(2s)).draining);
@@ -404,7 +404,7 @@ TEST(DroneCore, stops_everything_gives_keys_back_reports_and_is_finished) {
 
 TEST(DroneCore, does_not_wait_for_ever_to_be_heard) {
     World world;
-    world.core.stop(How::soft, at(1s));
+    world.core.stop(Severity::soft, at(1s));
     world.step(at(1s));
     EXPECT_TRUE(world.core.finished(at(1min)));
 }
@@ -412,7 +412,7 @@ TEST(DroneCore, does_not_wait_for_ever_to_be_heard) {
 TEST(DroneCore, starts_nothing_once_it_stops) {
     World world;
     world.answer_heartbeat(at(0s));
-    world.core.stop(How::soft, at(1s));
+    world.core.stop(Severity::soft, at(1s));
     world.answer_orders(at(1s), {{1, spawn_order()}});
     EXPECT_FALSE(world.take<Launch>());
     EXPECT_EQ(world.core.find("b-1")->reason(), EndReason::terminated);
@@ -439,9 +439,9 @@ TEST(DroneCore, reports_an_end_again_until_somebody_answers) {  // K6: that is w
     ASSERT_TRUE(sent);
     world.core.on_heartbeat(sent->ask, Error{"unreachable", "no answer"}, at(2s));
     world.step(at(20s));
-    const HeartbeatAsk again = world.answer_heartbeat(at(20s));
+    const Heartbeat again = world.answer_heartbeat(at(20s));
     ASSERT_EQ(again.backends.size(), 1U);
-    EXPECT_EQ(again.backends[0].state, BackendState::terminated);
+    EXPECT_EQ(again.backends[0].progress.state, BackendState::terminated);
     EXPECT_FALSE(again.backends[0].holds_for);
 }
 

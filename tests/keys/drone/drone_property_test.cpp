@@ -16,7 +16,7 @@ namespace {
 /// and then. Guardians go on whatever the drone does, as they do in truth; their rules are the real ones.
 class Chaos {
  public:
-    explicit Chaos(std::uint64_t seed) : random_(seed), core_({.controllers = 2, .capacity = 8}, now_) {}
+    explicit Chaos(std::uint64_t seed) : random_(seed), core_({.controllers = 2, .self = {.capacity = 8}}, now_) {}
 
     void run() {
         for (int i = 0; i < 6; ++i)
@@ -56,8 +56,8 @@ class Chaos {
     void grant(const std::string& id) {
         Lease lease{now_ + 60s, spawn_order(id, now_ - seconds(2))};
         if (one_in(2)) lease.order.deadlines.renew -= seconds(28);  // it may be told too early (K3)
-        lease.order.ready = one_in(2) ? Readiness{Readiness::By::tcp} : Readiness{};
-        if (one_in(4)) lease.order.lifetime = seconds(90);
+        lease.order.spawn.ready = {one_in(2) ? Readiness::How::tcp : Readiness::How::started};
+        if (one_in(4)) lease.order.spawn.lifetime = 90s;
         leases_.emplace(id, lease);
     }
 
@@ -121,10 +121,10 @@ class Chaos {
         later(delay(), [this, ask = what.ask, lost] {
             if (lost) return core_.on_heartbeat(ask, Error{"unreachable", "lost"}, now_);
             HeartbeatAnswer answer{.controller = "c" + std::to_string(ask.controller), .send_all = one_in(10)};
-            for (const auto& report : ask.backends)
-                if (report.state == BackendState::terminated) give_back(report.id);
-            if (ask.reassert)
-                for (const auto& report : ask.backends)
+            for (const auto& report : ask.message.backends)
+                if (report.progress.state == BackendState::terminated) give_back(report.id);
+            if (ask.message.reassert_to)
+                for (const auto& report : ask.message.backends)
                     if (!one_in(4)) reassert(report, answer);
             core_.on_heartbeat(ask, answer, now_);
         });
@@ -155,7 +155,8 @@ class Chaos {
                 if (now_ >= lease.expires) lease.wanted = false;
                 if (lease.wanted || one_in(5)) answer.orders.push_back({number, lease.order});
                 if (one_in(60))
-                    answer.orders.push_back({number + 1000, TerminateOrder{id, one_in(2) ? How::hard : How::soft}});
+                    answer.orders.push_back(
+                        {number + 1000, TerminateOrder{id, one_in(2) ? Severity::hard : Severity::soft}});
             }
             core_.on_orders(ask, answer, now_);
         });

@@ -9,11 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "keys/controller/key_limits.h"
 #include "keys/drone/addresses.h"
 #include "keys/drone/backend_log.h"
 #include "keys/drone/backend_record.h"
 #include "keys/drone/drone_state.h"
+#include "keys/limits.h"
 #include "supervise/processes.h"
 
 namespace holdfast::keys::drone {
@@ -178,7 +178,7 @@ TEST_F(Lives, are_known_to_those_that_have_the_same_directory_later) {
     options.state_dir = directory_;
     const DroneListener listener{silent, silent, [] {}};
     std::vector<std::string> lives;
-    const std::size_t most = controller::limits::earlier_lives;
+    const std::size_t most = limits::earlier_lives;
     for (std::size_t i = 0; i < most + 3; ++i) {
         const auto state = open_drone_state(options, listener);
         ASSERT_TRUE(state) << state.error().message;

@@ -5,7 +5,7 @@
 #include "base/time.h"
 #include "lease/limits.h"
 
-namespace holdfast::keys::controller::limits {
+namespace holdfast::keys::limits {
 
 /// Limits of the key system. Exceeding one is answered with an error, except where only the past is remembered
 /// (earlier_lives, ended_backends): there the oldest is dropped.
@@ -43,4 +43,4 @@ inline constexpr Duration backend_kept = 5min;  ///< how long an ended backend c
 inline constexpr Duration orders_wait = 20s;
 inline constexpr Duration connect_wait = 5min;
 
-}  // namespace holdfast::keys::controller::limits
+}  // namespace holdfast::keys::limits
