@@ -3,14 +3,14 @@
 #include <boost/json/parse.hpp>
 #include <utility>
 
+#include "base/backoff.h"
 #include "base/text.h"
 #include "cli/exit_codes.h"
 
 namespace holdfast::cli {
 namespace {
 
-constexpr auto min_reconnect_pause = 200ms;
-constexpr auto max_reconnect_pause = 5000ms;
+constexpr Backoff::Limits reconnect_limits{200ms, 5s};
 
 }  // namespace
 
@@ -58,7 +58,7 @@ EventFollower::EventFollower(const CommonOptions& options, std::string target, R
       }) {}
 
 int EventFollower::run() {
-    auto pause = min_reconnect_pause;
+    Backoff backoff(reconnect_limits);
     for (;;) {
         const auto answer = follow();
         if (stopped()) return exit_ok;
@@ -69,10 +69,9 @@ int EventFollower::run() {
         const Error error = answer ? Error{"unreachable", "the stream ended"} : answer.error();
         if (!connected_once_) return fail(screen_, error);
         if (connected_) screen_.note(error.message + "; trying to reconnect");
-        if (connected_) pause = min_reconnect_pause;
+        if (connected_) backoff.reset();
         connected_ = false;
-        stop_.sleep_for(pause);
-        pause = std::min(pause * 2, max_reconnect_pause);
+        stop_.sleep_for(std::chrono::duration_cast<std::chrono::milliseconds>(backoff.next()));
     }
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/backoff.h"
 #include "base/clock.h"
 #include "base/code.h"
 #include "client/keeper.h"
@@ -152,7 +153,7 @@ bool Acquiring::may_ask_again(const Failure& failure) const {
 AcquireReply Acquiring::ask() {
     ask_.idempotency_key = random_hex(16);
     unanswered_ = false;
-    Duration wait_before_next = pause_min;
+    Backoff backoff({pause_min, max_pause});
     for (bool last = false;;) {
         ask_.wait = whole_ms(std::max<Duration>(give_up_at_ - holder_clock_now(), Duration::zero()));
         AcquireReply reply = transport_->acquire(ask_, stop_at_ - holder_clock_now(), stop_);
@@ -165,9 +166,8 @@ AcquireReply Acquiring::ask() {
         unanswered_ = unanswered_ || nothing == nullptr || !nothing->unsent;
         if (nothing != nullptr && !goes_on(unreachable(nothing->message))) return reply;
         last = now >= give_up_at_;
-        if (!last) pause(wait_before_next);
+        if (!last) pause(backoff.next());
         if (stop_.stop_requested()) return NoAnswer{"the acquire was broken off", true};
-        wait_before_next = std::min(wait_before_next * 2, max_pause);
     }
 }
 

@@ -9,8 +9,6 @@ namespace holdfast::client::agent {
 
 namespace {
 
-constexpr Duration backoff_min = 50ms;
-constexpr Duration max_backoff = 10s;
 /// After work has gone well for this long, the backoff starts over.
 constexpr Duration went_well = 30s;
 /// The server's DIE says how long to stay away. This limit keeps a nonsensical value from blocking the agent for ever.
@@ -77,12 +75,13 @@ Action IntentMachine::after(const Denied& denied) {
     if (why.outcome == Outcome::die && on_die_ == OnDie::come_back) {
         why_ = why;
         state_ = IntentState::planning;
-        return rest(std::clamp<Duration>(why.retry_in.value_or(0ms), backoff_min, max_death), Action::begin_life);
+        return rest(std::clamp<Duration>(why.retry_in.value_or(0ms), backoff_limits.first, max_death),
+                    Action::begin_life);
     }
     if (!passes(why.outcome)) return abort(why);
     why_ = why;
     if (action_ == Action::ask && why.outcome == Outcome::busy) return Action::wait_for_turn;
-    return rest(backoff(), state_ == IntentState::planning ? action_ : Action::wait_for_turn);
+    return rest(backoff_.next(random_), state_ == IntentState::planning ? action_ : Action::wait_for_turn);
 }
 
 Action IntentMachine::after(const Rested&) {
@@ -90,7 +89,7 @@ Action IntentMachine::after(const Rested&) {
 }
 
 Action IntentMachine::after(const Troubled& troubled) {
-    if (troubled.worked >= went_well) setbacks_ = 0;
+    if (troubled.worked >= went_well) backoff_.reset();
     why_ = troubled.why;
     return move(IntentState::paused, Action::pause);
 }
@@ -114,7 +113,7 @@ Action IntentMachine::after(const Verified& verified) {
     }
     if (!verified.held) return acquire_anew(verified.why);
     why_ = verified.why;
-    return rest(backoff(), Action::verify);
+    return rest(backoff_.next(random_), Action::verify);
 }
 
 Action IntentMachine::after(const WorkEnded& ended) {
@@ -141,19 +140,13 @@ Action IntentMachine::abort(std::optional<Failure> why) {
 Action IntentMachine::acquire_anew(const Failure& why) {
     why_ = why;
     state_ = IntentState::acquiring;
-    return rest(backoff(), Action::ask);
+    return rest(backoff_.next(random_), Action::ask);
 }
 
 Action IntentMachine::rest(Duration delay, Action then) {
     delay_ = delay;
     after_rest_ = then;
     return Action::rest;
-}
-
-/// Doubles after each setback, with jitter, so that agents that failed together do not retry together.
-Duration IntentMachine::backoff() {
-    const Duration doubled = backoff_min * (1 << std::min(setbacks_++, 10U));
-    return std::chrono::duration_cast<Duration>(std::min(doubled, max_backoff) * (0.5 + random_.unit() / 2));
 }
 
 }  // namespace holdfast::client::agent

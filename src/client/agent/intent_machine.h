@@ -5,6 +5,7 @@
 #include <optional>
 #include <variant>
 
+#include "base/backoff.h"
 #include "base/random.h"
 #include "base/time.h"
 
@@ -70,6 +71,8 @@ class IntentMachine {
     const std::optional<Failure>& why() const { return why_; }
 
  private:
+    static constexpr Backoff::Limits backoff_limits{50ms, 10s};
+
     Action after(const Planned& event);
     Action after(const Granted& event);
     Action after(const Denied& event);
@@ -84,7 +87,6 @@ class IntentMachine {
     Action abort(std::optional<Failure> why);
     Action acquire_anew(const Failure& why);
     Action rest(Duration delay, Action then);
-    Duration backoff();
 
     const OnDie on_die_;
     Random random_;
@@ -92,7 +94,7 @@ class IntentMachine {
     Action action_ = Action::plan;
     Action after_rest_ = Action::ask;
     Duration delay_{};
-    unsigned setbacks_ = 0;  ///< in a row
+    Backoff backoff_{backoff_limits};  ///< after setbacks in a row
     std::optional<Failure> why_;
 };
 

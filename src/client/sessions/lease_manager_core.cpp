@@ -40,6 +40,10 @@ client::sessions::SessionLeases::Rules lease_rules(const std::string& instance, 
             .hash = hash_of(options.hash)};
 }
 
+Backoff::Limits backoff_limits(Duration try_every) {
+    return {std::min<Duration>(50ms, try_every), std::min<Duration>(1600ms, try_every)};
+}
+
 }  // namespace
 
 LeaseManager::Core::Core(LeaseManagerOptions given, const codec::resp::RedisAddress& address)
@@ -49,7 +53,8 @@ LeaseManager::Core::Core(LeaseManagerOptions given, const codec::resp::RedisAddr
       connection_(address),
       leases_(lease_rules(instance, options), holder_clock_now()),
       roll_({instance, options.timings.heartbeat_every, options.timings.refresh_every}, holder_clock_now()),
-      random_(random_seed()) {}
+      random_(random_seed()),
+      backoff_(backoff_limits(options.timings.try_every)) {}
 
 LeaseManager::Core::~Core() {
     stop(0s);
@@ -282,8 +287,6 @@ namespace {
 
 /// The limit on commands in one round trip; 1,000 renewals are about 150 KiB.
 constexpr std::size_t max_batch = 1'000;
-constexpr Duration talk_backoff_min = 50ms;
-constexpr int backoff_doublings = 5;
 
 bool is_fatal(const codec::resp::Value& answer) {
     return answer.is_error() && (answer.text.starts_with("NOAUTH") || answer.text.starts_with("LOADING") ||
@@ -369,7 +372,7 @@ std::optional<Error> LeaseManager::Core::greet(Lock& lock) {
         connection_.reset();
         return Error{"refused", connection_.address().shown() + " refused: " + answers->front().text};
     }
-    failures_ = 0;
+    backoff_.reset();
     connected_ = true;
     roll_.unanswered(heard);  // earlier requests are lost, and the heartbeat may be gone
     const auto age = client::sessions::LeaseCommands::read_memory_age(answers->front());
@@ -486,10 +489,7 @@ void LeaseManager::Core::nobody_answered(const std::vector<client::sessions::Lea
 void LeaseManager::Core::failed(const Error& error, HolderInstant now) {
     connected_ = false;
     roll_.unanswered(now);
-    const Duration longest = talk_backoff_min * (1 << std::min(failures_++, backoff_doublings));
-    const Duration pause = std::min<Duration>(longest, options.timings.try_every);
-    retry_at_ = now + pause / 2 +
-                Duration{static_cast<Duration::rep>(random_.unit() * static_cast<double>((pause / 2).count()))};
+    retry_at_ = now + backoff_.next(random_);
     tell(failure_of(error));
 }
 

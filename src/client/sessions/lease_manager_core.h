@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/backoff.h"
 #include "base/random.h"
 #include "client/forks.h"
 #include "client/sessions/lease_commands.h"
@@ -89,6 +90,7 @@ struct LeaseManager::Core {
     client::sessions::SessionLeases leases_;
     client::sessions::Membership roll_;
     Random random_;
+    Backoff backoff_;  ///< of the connection to the store
     std::vector<News> news_;
     std::optional<Failure> trouble_;                ///< as last reported
     std::optional<client::sessions::Ask> refused_;  ///< the last request that the store answered with an error
@@ -104,7 +106,6 @@ struct LeaseManager::Core {
     HolderInstant patience_ends_{};
     HolderInstant retry_at_{};
     HolderInstant closed_until_{};
-    int failures_ = 0;
     std::thread talker_;
     std::thread watcher_;
 };
