@@ -80,7 +80,7 @@ std::optional<std::uint64_t> JsonFields::whole_or_null(std::string_view name, st
     return has(name) && is_null(name) ? std::optional<std::uint64_t>(0) : whole(name, least, most);
 }
 
-std::optional<Duration> JsonFields::milliseconds(std::string_view name, std::uint64_t max_ms) {
+std::optional<std::chrono::milliseconds> JsonFields::milliseconds(std::string_view name, std::uint64_t max_ms) {
     const auto ms = whole(name, 0, max_ms);
     if (!ms) return std::nullopt;
     return std::chrono::milliseconds(*ms);
@@ -120,7 +120,12 @@ std::uint64_t JsonFields::need_whole(std::string_view name, std::uint64_t least,
     return whole(name, least, most).value_or(least);
 }
 
-Duration JsonFields::need_milliseconds(std::string_view name, std::uint64_t max_ms) {
+std::int64_t JsonFields::need_signed_whole(std::string_view name, std::int64_t most) {
+    needed(any(name), name);
+    return signed_whole(name, most).value_or(0);
+}
+
+std::chrono::milliseconds JsonFields::need_milliseconds(std::string_view name, std::uint64_t max_ms) {
     return std::chrono::milliseconds(need_whole(name, 0, max_ms));
 }
 

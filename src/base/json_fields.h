@@ -39,7 +39,8 @@ class JsonFields {
     std::optional<std::int64_t> signed_whole(std::string_view name, std::int64_t most);
     /// As whole(), but accepts null, which is returned as zero. REQUIRES: least is above zero.
     std::optional<std::uint64_t> whole_or_null(std::string_view name, std::uint64_t least, std::uint64_t most);
-    std::optional<Duration> milliseconds(std::string_view name, std::uint64_t max_ms = max_duration_ms);
+    std::optional<std::chrono::milliseconds> milliseconds(std::string_view name,
+                                                          std::uint64_t max_ms = max_duration_ms);
     std::optional<bool> boolean(std::string_view name);
     const JsonValue* array(std::string_view name, std::size_t most);
     const JsonValue* object(std::string_view name);
@@ -48,7 +49,8 @@ class JsonFields {
 
     std::string need_text(std::string_view name);
     std::uint64_t need_whole(std::string_view name, std::uint64_t least, std::uint64_t most);
-    Duration need_milliseconds(std::string_view name, std::uint64_t max_ms = max_duration_ms);
+    std::int64_t need_signed_whole(std::string_view name, std::int64_t most);
+    std::chrono::milliseconds need_milliseconds(std::string_view name, std::uint64_t max_ms = max_duration_ms);
     /// Mistakes in the part, or in an entry, are also mistakes of this object, which must outlive it.
     JsonFields need_object(std::string_view name);
     std::vector<JsonFields> need_objects(std::string_view name);

@@ -1,95 +1,119 @@
 #include "client/messages.h"
 
-#include <boost/json.hpp>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "base/code.h"
-#include "client/json_reader.h"
+#include "base/json_fields.h"
+#include "base/json_writer.h"
 #include "lease/lease.h"
 #include "lease/manifest.h"
 
 namespace holdfast::client {
 namespace {
 
-namespace json = boost::json;
+constexpr std::string_view no_sense = "the server's answer makes no sense";
+/// An authority never sends a longer duration; a larger value is malformed.
+constexpr std::uint64_t max_answer_ms = std::uint64_t{1000} * 60 * 60 * 24 * 365;
+constexpr std::uint64_t max_number = INT64_MAX;
 
-Timing read_timing(JsonReader& reader, const json::object& lease) {
-    const auto& timeline = reader.object(lease, "timeline");
-    return {{reader.milliseconds(timeline, "renew_in_ms"), reader.milliseconds(timeline, "soft_terminate_in_ms"),
-             reader.milliseconds(timeline, "hard_terminate_in_ms"), reader.milliseconds(timeline, "expires_in_ms")},
-            reader.milliseconds(lease, "ttl_ms")};
+Error bad_answer() {
+    return {"bad_answer", std::string(no_sense)};
 }
 
-TimedGrant read_grant(JsonReader& reader, const json::object& lease) {
-    Grant grant{reader.text(lease, "id"), reader.text(lease, "resource"), reader.text(lease, "predicate"),
-                static_cast<std::uint64_t>(reader.number(lease, "token"))};
-    return {.grant = std::move(grant), .timing = read_timing(reader, lease)};
+/// What is not a JSON object has no fields.
+JsonValue body_of(const HttpResponse& response) {
+    auto body = read_json_object(response.body, answer_limits);
+    return body ? std::move(*body) : JsonValue{};
+}
+
+std::chrono::milliseconds read_ms(JsonFields& fields, std::string_view name) {
+    return fields.need_milliseconds(name, max_answer_ms);
+}
+
+std::optional<std::chrono::milliseconds> read_optional_ms(JsonFields& fields, std::string_view name) {
+    return fields.milliseconds(name, max_answer_ms);
+}
+
+Timing read_timing(JsonFields& lease) {
+    JsonFields timeline = lease.need_object("timeline");
+    return {{read_ms(timeline, "renew_in_ms"), read_ms(timeline, "soft_terminate_in_ms"),
+             read_ms(timeline, "hard_terminate_in_ms"), read_ms(timeline, "expires_in_ms")},
+            read_ms(lease, "ttl_ms")};
+}
+
+TimedGrant read_grant(JsonFields& lease) {
+    Grant grant{lease.need_text("id"), lease.need_text("resource"), lease.need_text("predicate"),
+                lease.need_whole("token", 0, max_number)};
+    return {.grant = std::move(grant), .timing = read_timing(lease)};
 }
 
 AcquireReply read_granted(const HttpResponse& response) {
-    JsonReader reader(response.body);
-    const auto& answer = reader.object(reader.document());
-    const Duration waited = answer.contains("waited_ms") ? reader.milliseconds(answer, "waited_ms") : Duration::zero();
+    const JsonValue body = body_of(response);
+    JsonFields answer(body);
+    const Duration waited = read_optional_ms(answer, "waited_ms").value_or(0ms);
     std::vector<TimedGrant> grants;
-    for (const auto& lease : reader.array(answer, "leases")) {
-        grants.push_back(read_grant(reader, reader.object(lease)));
+    for (JsonFields& lease : answer.need_objects("leases")) {
+        grants.push_back(read_grant(lease));
         grants.back().sent_at = response.sent_at;
         grants.back().waited = waited;
     }
-    if (!reader.ok() || grants.empty()) return NoAnswer{"the server's answer makes no sense"};
+    if (answer.mistake() || grants.empty()) return NoAnswer{std::string(no_sense)};
     return grants;
 }
 
-std::vector<Conflict> read_conflicts(JsonReader& reader, const json::object& answer) {
+std::vector<Conflict> read_conflicts(JsonFields& answer) {
     std::vector<Conflict> conflicts;
-    if (!answer.contains("conflicts")) return conflicts;
-    for (const auto& entry : reader.array(answer, "conflicts")) {
-        const auto& conflict = reader.object(entry);
-        conflicts.push_back({reader.text(conflict, "resource"), reader.text(conflict, "predicate"),
-                             reader.text(conflict, "holder"), reader.optional_text(conflict, "reason"),
-                             reader.milliseconds(conflict, "expires_in_ms"), reader.flag(conflict, "waiting"),
-                             reader.flag(conflict, "reserved")});
-    }
+    if (!answer.has("conflicts")) return conflicts;
+    for (JsonFields& conflict : answer.need_objects("conflicts"))
+        conflicts.push_back({conflict.need_text("resource"), conflict.need_text("predicate"),
+                             conflict.need_text("holder"), conflict.text("reason").value_or(""),
+                             read_ms(conflict, "expires_in_ms"), conflict.boolean("waiting").value_or(false),
+                             conflict.boolean("reserved").value_or(false)});
     return conflicts;
 }
 
+Error read_error(JsonFields& answer) {
+    JsonFields error = answer.need_object("error");
+    return {error.need_text("code"), error.need_text("message")};
+}
+
 AcquireReply read_refusal(const HttpResponse& response) {
-    JsonReader reader(response.body);
-    const auto& answer = reader.object(reader.document());
-    const auto& error = reader.object(answer, "error");
-    Failure failure{.code = reader.text(error, "code"), .message = reader.text(error, "message")};
+    const JsonValue body = body_of(response);
+    JsonFields answer(body);
+    Error error = read_error(answer);
+    Failure failure{.code = std::move(error.code), .message = std::move(error.message)};
     failure.outcome = outcome_of(failure.code, response.status);
-    failure.conflicts = read_conflicts(reader, answer);
-    if (answer.contains("retry_in_ms")) failure.retry_in = reader.milliseconds(answer, "retry_in_ms");
-    if (answer.contains("queue_position"))
-        failure.queue_position = static_cast<std::size_t>(reader.number(answer, "queue_position"));
-    if (!reader.ok()) return NoAnswer{"the server answered " + std::to_string(response.status) + " without a reason"};
+    failure.conflicts = read_conflicts(answer);
+    failure.retry_in = read_optional_ms(answer, "retry_in_ms");
+    failure.queue_position = answer.whole("queue_position", 0, max_number).value_or(0);
+    if (answer.mistake())
+        return NoAnswer{"the server answered " + std::to_string(response.status) + " without a reason"};
     return failure;
 }
 
-json::array to_json(const std::vector<Intent>& intents) {
-    json::array list;
-    for (const auto& intent : intents)
-        list.push_back(json::object{{"resource", intent.resource}, {"predicate", intent.predicate.text()}});
-    return list;
+void put_intents(JsonWriter& json, const std::vector<Intent>& intents) {
+    json.key("intents").open_array();
+    for (const Intent& intent : intents)
+        json.open_object()
+            .field("resource", intent.resource)
+            .field("predicate", intent.predicate.text())
+            .close_object();
+    json.close_array();
 }
 
-Result<json::value> parse_metadata(const std::string& metadata) {
-    json::error_code bad;
-    auto parsed = json::parse(metadata, bad);
-    if (bad || !parsed.is_object()) return Error{"invalid_argument", "metadata must be a JSON object"};
-    return parsed;
+void put_epoch(JsonWriter& json, std::optional<std::uint64_t> epoch) {
+    if (epoch) json.field("epoch", *epoch);
 }
 
 }  // namespace
 
 Result<std::string> checked_metadata(const std::string& metadata) {
     if (metadata.empty()) return metadata;
-    auto parsed = parse_metadata(metadata);
-    if (!parsed) return parsed.error();
-    return json::serialize(*parsed);
+    const auto parsed = read_json_object(metadata);
+    if (!parsed) return Error{"invalid_argument", "metadata must be a JSON object"};
+    return to_text(*parsed);
 }
 
 Outcome outcome_of(std::string_view code, int status) {
@@ -133,18 +157,21 @@ std::optional<Absence> absence_in(const HttpResponse& response) {
 }
 
 Result<std::string> acquire_body(const AcquireAsk& ask) {
-    json::object body{{"holder", ask.holder}, {"session", ask.session}, {"intents", to_json(ask.intents)}};
-    if (ask.epoch) body["epoch"] = *ask.epoch;
-    if (!ask.name_space.empty()) body["namespace"] = ask.name_space;
-    if (ask.ttl > Duration::zero()) body["ttl_ms"] = to_ms(ask.ttl);
-    if (ask.wait > Duration::zero()) body["wait_ms"] = to_ms(ask.wait);
-    if (!ask.reason.empty()) body["reason"] = ask.reason;
-    if (!ask.idempotency_key.empty()) body["idempotency_key"] = ask.idempotency_key;
-    if (ask.metadata.empty()) return json::serialize(body);
-    auto metadata = parse_metadata(ask.metadata);
+    const auto metadata = checked_metadata(ask.metadata);
     if (!metadata) return metadata.error();
-    body["metadata"] = std::move(*metadata);
-    return json::serialize(body);
+    std::string body;
+    JsonWriter json(body);
+    json.open_object().field("holder", ask.holder).field("session", ask.session);
+    put_intents(json, ask.intents);
+    put_epoch(json, ask.epoch);
+    if (!ask.name_space.empty()) json.field("namespace", ask.name_space);
+    if (ask.ttl > Duration::zero()) json.field("ttl_ms", to_ms(ask.ttl));
+    if (ask.wait > Duration::zero()) json.field("wait_ms", to_ms(ask.wait));
+    if (!ask.reason.empty()) json.field("reason", ask.reason);
+    if (!ask.idempotency_key.empty()) json.field("idempotency_key", ask.idempotency_key);
+    if (!metadata->empty()) json.key("metadata").raw(*metadata);
+    json.close_object();
+    return body;
 }
 
 AcquireReply read_acquire(const AcquireAsk& ask, const HttpResponse& response) {
@@ -156,106 +183,113 @@ AcquireReply read_acquire(const AcquireAsk& ask, const HttpResponse& response) {
 }
 
 std::string renew_body(const NamedLeases& leases) {
-    json::array list;
-    for (const auto& [id, progress] : leases.leases) {
-        if (progress)
-            list.push_back(json::object{{"id", id}, {"progress", *progress}});
-        else
-            list.emplace_back(id);
-    }
-    json::object body{{"holder", leases.holder}, {"leases", std::move(list)}};
-    if (leases.epoch) body["epoch"] = *leases.epoch;
-    return json::serialize(body);
+    std::string body;
+    JsonWriter json(body);
+    json.open_object().field("holder", leases.holder).key("leases").open_array();
+    for (const auto& [id, progress] : leases.leases)
+        progress ? json.open_object().field("id", id).field("progress", *progress).close_object() : json.text(id);
+    json.close_array();
+    put_epoch(json, leases.epoch);
+    json.close_object();
+    return body;
 }
 
 Result<std::vector<RenewReply>> read_renew(const NamedLeases& leases, const HttpResponse& response) {
     if (response.status != 200) return read_error(response);
-    JsonReader reader(response.body);
+    const JsonValue body = body_of(response);
+    JsonFields answer(body);
     std::map<std::string, RenewReply> by_id;
-    for (const auto& entry : reader.array(reader.object(reader.document()), "results")) {
-        const auto& result = reader.object(entry);
-        const auto id = reader.text(result, "id");
-        if (result.contains("error")) {
-            const auto& error = reader.object(result, "error");
-            by_id.insert_or_assign(id, Error{reader.text(error, "code"), reader.text(error, "message")});
+    for (JsonFields& result : answer.need_objects("results")) {
+        const std::string id = result.need_text("id");
+        if (result.has("error")) {
+            by_id.insert_or_assign(id, read_error(result));
         } else {
-            by_id.insert_or_assign(id, read_timing(reader, reader.object(result, "lease")));
+            JsonFields lease = result.need_object("lease");
+            by_id.insert_or_assign(id, read_timing(lease));
         }
     }
+    if (answer.mistake()) return bad_answer();
     std::vector<RenewReply> replies;
     for (const auto& lease : leases.leases) {
         const auto found = by_id.find(lease.id);
-        if (!reader.ok() || found == by_id.end()) return Error{"bad_answer", "the server's answer makes no sense"};
+        if (found == by_id.end()) return bad_answer();
         replies.push_back(found->second);
     }
     return replies;
 }
 
 Error read_error(const HttpResponse& response) {
-    JsonReader reader(response.body);
-    const auto& error = reader.object(reader.object(reader.document()), "error");
-    Error read{reader.text(error, "code"), reader.text(error, "message")};
-    if (reader.ok()) return read;
+    const JsonValue body = body_of(response);
+    JsonFields answer(body);
+    Error error = read_error(answer);
+    if (!answer.mistake()) return error;
     return {"bad_answer", "the server answered " + std::to_string(response.status) + " without a reason"};
 }
 
+// ---- agents ----
+
 namespace {
 
-namespace json = boost::json;
-
-Error bad_answer() {
-    return {"bad_answer", "the server's answer makes no sense"};
-}
-
-VerifiedLease read_lease(JsonReader& reader, const json::object& result) {
-    VerifiedLease lease{.id = reader.text(result, "id"), .state = reader.text(result, "state")};
+VerifiedLease read_lease(JsonFields& result) {
+    VerifiedLease lease{.id = result.need_text("id"), .state = result.need_text("state")};
     if (const auto name = lease::parse_lease_name(lease.id))
         lease.resource = lease::split_name(name->resource).resource;
     const char* const left = lease.state == "GRACE" ? "reserved_for_ms" : "expires_in_ms";
-    if (result.contains(left)) lease.remaining = reader.milliseconds(result, left);
+    if (const auto remaining = read_optional_ms(result, left)) lease.remaining = *remaining;
     return lease;
 }
 
 }  // namespace
 
 std::string register_body(const AgentAsk& agent) {
-    json::object body;
-    if (agent.priority) body["priority"] = *agent.priority;
-    if (agent.epoch) body["epoch"] = *agent.epoch;
-    return json::serialize(body);
+    std::string body;
+    JsonWriter json(body);
+    json.open_object();
+    if (agent.priority) json.field("priority", *agent.priority);
+    put_epoch(json, agent.epoch);
+    json.close_object();
+    return body;
 }
 
 Result<AgentKnown> read_agent(const HttpResponse& response) {
     if (response.status / 100 != 2) return read_error(response);
-    JsonReader reader(response.body);
-    const auto& agent = reader.object(reader.object(reader.document()), "agent");
-    const AgentKnown known{.priority = reader.any_number(agent, "priority"),
-                           .epoch = static_cast<std::uint64_t>(reader.number(agent, "epoch")),
-                           .deaths = static_cast<std::uint64_t>(reader.number(agent, "deaths")),
+    const JsonValue body = body_of(response);
+    JsonFields answer(body);
+    JsonFields agent = answer.need_object("agent");
+    const AgentKnown known{.priority = agent.need_signed_whole("priority", INT64_MAX),
+                           .epoch = agent.need_whole("epoch", 0, max_number),
+                           .deaths = agent.need_whole("deaths", 0, max_number),
                            .created = response.status == 201};
-    if (!reader.ok()) return bad_answer();
+    if (answer.mistake()) return bad_answer();
     return known;
 }
 
 std::string restarting_body(const AgentAsk& agent) {
-    json::object body;
-    if (agent.epoch) body["epoch"] = *agent.epoch;
-    return json::serialize(body);
+    std::string body;
+    JsonWriter json(body);
+    json.open_object();
+    put_epoch(json, agent.epoch);
+    json.close_object();
+    return body;
 }
 
 std::string verify_body(const AgentAsk& agent) {
-    json::object body{{"holder", agent.id}};
-    if (agent.epoch) body["epoch"] = *agent.epoch;
-    return json::serialize(body);
+    std::string body;
+    JsonWriter json(body);
+    json.open_object().field("holder", agent.id);
+    put_epoch(json, agent.epoch);
+    json.close_object();
+    return body;
 }
 
 Result<std::vector<VerifiedLease>> read_verified(const HttpResponse& response) {
     if (response.status != 200) return read_error(response);
-    JsonReader reader(response.body);
+    const JsonValue body = body_of(response);
+    JsonFields answer(body);
     std::vector<VerifiedLease> leases;
-    for (const auto& entry : reader.array(reader.object(reader.document()), "results"))
-        leases.push_back(read_lease(reader, reader.object(entry)));
-    if (!reader.ok()) return bad_answer();
+    for (JsonFields& result : answer.need_objects("results"))
+        leases.push_back(read_lease(result));
+    if (answer.mistake()) return bad_answer();
     return leases;
 }
 

@@ -270,7 +270,7 @@ BackendProgress progress_from(JsonFields& fields) {
     if (!fields.is_null("exit_code")) progress.exit_code = fields.signed_whole("exit_code", max_exit_code);
     progress.address = text_or_null(fields, "address", limits::address_bytes);
     if (!fields.is_null("message")) progress.message = fields.text("message").value_or("");
-    progress.state_for = fields.milliseconds("state_for_ms").value_or(Duration::zero());
+    progress.state_for = fields.milliseconds("state_for_ms").value_or(0ms);
     if (progress.message.size() > message_bytes) fields.refuse("message is longer than 1024 bytes");
     return progress;
 }
@@ -282,7 +282,7 @@ Result<BackendReport> report_from(const JsonValue& item, const std::string& path
     report.id = plain_name_field(fields, "id", limits::backend_id_bytes);
     report.progress = progress_from(fields);
     report.token = fields.need_whole("token", 1, lease::token_limit - 1);
-    report.ttl = fields.milliseconds("ttl_ms").value_or(Duration::zero());
+    report.ttl = fields.milliseconds("ttl_ms").value_or(0ms);
     if (!fields.is_null("holds_for_ms")) {
         const auto ms = fields.signed_whole("holds_for_ms", static_cast<std::int64_t>(max_duration_ms));
         report.holds_for = std::chrono::milliseconds(ms.value_or(0));
@@ -373,7 +373,7 @@ Result<HeartbeatAnswer> heartbeat_answer_from(const JsonValue& body) {
     if (answer.controller.empty()) fields.refuse("controller is empty");
     answer.send_all = fields.boolean("send_all").value_or(false);
     answer.drain = fields.boolean("drain").value_or(false);
-    answer.heartbeat_in = fields.milliseconds("heartbeat_in_ms").value_or(answer.heartbeat_in);
+    if (const auto ms = fields.milliseconds("heartbeat_in_ms")) answer.heartbeat_in = *ms;
     if (const JsonValue* list = fields.array("reasserted", limits::backends_per_heartbeat))
         for (const JsonValue& id : list->items)
             answer.reasserted.push_back(id.text);
@@ -457,7 +457,7 @@ Result<OrdersRequest> orders_request_from(const JsonValue& body, const std::stri
     orders.life = life_field(fields);
     orders.clock_ms = clock_field(fields);
     orders.controller = text_or_null(fields, "controller", limits::life_bytes);
-    orders.wait = fields.milliseconds("wait_ms").value_or(Duration::zero());
+    orders.wait = fields.milliseconds("wait_ms").value_or(0ms);
     if (const JsonValue* done = fields.array("done", max_done))
         for (const JsonValue& item : done->items) {
             if (!item.whole) fields.refuse("done must be a list of whole numbers");

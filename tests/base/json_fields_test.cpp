@@ -20,6 +20,8 @@ TEST(JsonFields, are_optional_unless_needed) {
     EXPECT_EQ(fields.whole_or_null("null", 1, 9), 0U);
     EXPECT_EQ(fields.plain_text("c", 3), "");
     EXPECT_TRUE(fields.is_null("d"));
+    EXPECT_EQ(fields.need_milliseconds("n"), 7ms);
+    EXPECT_EQ(fields.need_signed_whole("n", 9), 7);
     EXPECT_FALSE(fields.error());
     EXPECT_EQ(fields.need_text("b"), "");
     EXPECT_EQ(fields.error()->message, "b is missing");

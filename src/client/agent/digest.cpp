@@ -1,7 +1,6 @@
 #include "client/agent/digest.h"
 
 #include <array>
-#include <boost/json.hpp>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -15,13 +14,12 @@
 
 #include "base/fd.h"
 #include "base/hash.h"
+#include "base/json_fields.h"
+#include "base/json_writer.h"
 #include "base/text.h"
-#include "client/json_reader.h"
 
 namespace holdfast::client::agent {
 namespace {
-
-namespace json = boost::json;
 
 constexpr std::string_view format = "holdfast-agent ";
 constexpr std::uint64_t version = 1;
@@ -37,25 +35,17 @@ std::string checksum(std::string_view text) {
     return {digits.data(), end};
 }
 
-json::array intents_of(const std::vector<Intent>& intents) {
-    json::array list;
-    for (const auto& [resource, predicate] : intents)
-        list.push_back(json::object{{"resource", resource}, {"predicate", predicate.text()}});
-    return list;
-}
-
 Result<Digest> read_body(std::string_view body) {
-    JsonReader reader{body};
-    const auto& fields = reader.object(reader.document());
-    Digest digest{.id = reader.text(fields, "id"), .session = reader.text(fields, "session")};
-    digest.epoch = static_cast<std::uint64_t>(reader.number(fields, "epoch"));
-    if (fields.contains("priority")) digest.priority = reader.any_number(fields, "priority");
-    digest.checkpoint = reader.text(fields, "checkpoint");
-    for (const auto& entry : reader.array(fields, "pending")) {
-        const auto& intent = reader.object(entry);
-        digest.pending.push_back({reader.text(intent, "resource"), reader.text(intent, "predicate")});
-    }
-    if (!reader.ok() || digest.id.empty() || digest.epoch == 0) return damaged("lacks something");
+    const auto parsed = read_json_object(body, answer_limits);
+    if (!parsed) return damaged("lacks something");
+    JsonFields fields(*parsed);
+    Digest digest{.id = fields.need_text("id"), .session = fields.need_text("session")};
+    digest.epoch = fields.need_whole("epoch", 1, INT64_MAX);
+    digest.priority = fields.signed_whole("priority", INT64_MAX);
+    digest.checkpoint = fields.need_text("checkpoint");
+    for (JsonFields& intent : fields.need_objects("pending"))
+        digest.pending.push_back({intent.need_text("resource"), intent.need_text("predicate")});
+    if (fields.mistake() || digest.id.empty()) return damaged("lacks something");
     return digest;
 }
 
@@ -69,13 +59,16 @@ Result<void> check_checkpoint(std::string_view checkpoint) {
 }
 
 std::string to_text(const Digest& digest) {
-    json::object fields{{"id", digest.id},
-                        {"session", digest.session},
-                        {"epoch", digest.epoch},
-                        {"checkpoint", digest.checkpoint},
-                        {"pending", intents_of(digest.pending)}};
-    if (digest.priority) fields["priority"] = *digest.priority;
-    const std::string body = json::serialize(fields) + "\n";
+    std::string body;
+    JsonWriter json(body);
+    json.open_object().field("id", digest.id).field("session", digest.session).field("epoch", digest.epoch);
+    json.field("checkpoint", digest.checkpoint).key("pending").open_array();
+    for (const auto& [resource, predicate] : digest.pending)
+        json.open_object().field("resource", resource).field("predicate", predicate.text()).close_object();
+    json.close_array();
+    if (digest.priority) json.field("priority", *digest.priority);
+    json.close_object();
+    body += '\n';
     return std::string(format) + std::to_string(version) + " " + checksum(body) + "\n" + body;
 }
 

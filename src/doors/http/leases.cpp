@@ -152,7 +152,7 @@ Result<DecodedAcquire> decode_acquire(const Request& request) {
     fields.check(lease::check_namespace(name_space));
     auto manifest = decode_manifest(fields, name_space);
     acquire.ttl = fields.milliseconds("ttl_ms");
-    acquire.wait = fields.milliseconds("wait_ms").value_or(Duration::zero());
+    acquire.wait = fields.milliseconds("wait_ms").value_or(0ms);
     acquire.progress = progress_field(fields);
     acquire.reason = fields.plain_text("reason", lease::limits::reason_bytes);
     acquire.metadata = metadata_field(fields);
