@@ -84,12 +84,11 @@ void handle_drone_heartbeat(Services& services, const Request& request, const st
     if (!body) return reply(failure(body.error()));
     auto heartbeat = keys::heartbeat_from(*body, id);
     if (!heartbeat) return reply(failure(heartbeat.error()));
-    services.controller.heartbeat(std::move(*heartbeat),
-                                  [reply](const authority::Answer<keys::HeartbeatAnswer>& answer) {
-                                      if (const auto* refused = std::get_if<Refused>(&answer))
-                                          return reply(failure(*refused));
-                                      reply(Response{.body = keys::to_json(std::get<keys::HeartbeatAnswer>(answer))});
-                                  });
+    services.controller.endpoint().heartbeat(
+        std::move(*heartbeat), [reply](const authority::Answer<keys::HeartbeatAnswer>& answer) {
+            if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+            reply(Response{.body = keys::to_json(std::get<keys::HeartbeatAnswer>(answer))});
+        });
 }
 
 void handle_drone_orders(Services& services, const Request& request, const std::string& id, Reply reply) {
@@ -98,14 +97,15 @@ void handle_drone_orders(Services& services, const Request& request, const std::
     auto asked = keys::orders_request_from(*body, id);
     if (!asked) return reply(failure(asked.error()));
     asked->connection = request.connection;
-    reply.when_gone(
-        [&services, id, connection = request.connection] { services.controller.connection_ended(id, connection); });
+    reply.when_gone([&services, id, connection = request.connection] {
+        services.controller.endpoint().connection_ended(id, connection);
+    });
     const auto ticket =
-        services.controller.orders(*asked, [reply](const authority::Answer<keys::OrdersAnswer>& answer) {
+        services.controller.endpoint().orders(*asked, [reply](const authority::Answer<keys::OrdersAnswer>& answer) {
             if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
             reply(Response{.body = keys::to_json(std::get<keys::OrdersAnswer>(answer))});
         });
-    if (ticket != 0) reply.wait([&services, ticket] { services.controller.cancel_orders(ticket); });
+    if (ticket != 0) reply.wait([&services, ticket] { services.controller.endpoint().cancel(ticket); });
 }
 
 }  // namespace holdfast::doors::http

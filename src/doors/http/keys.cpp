@@ -202,12 +202,12 @@ void handle_connect(Services& services, const Request& request, const std::strin
     auto decoded = decode_connect(request);
     if (!decoded) return reply(failure(decoded.error()));
     if (decoded->spawn && !services.spawns) return reply(failure(Code::spawn_not_allowed));
-    const auto ticket = services.controller.connect(
+    const auto ticket = services.controller.connects().connect(
         std::move(*decoded), [reply](const authority::Answer<keys::controller::Connected>& answer) {
             if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
             reply(answer_connect(std::get<keys::controller::Connected>(answer)));
         });
-    if (ticket != 0) reply.wait([&services, ticket] { services.controller.cancel_connect(ticket); });
+    if (ticket != 0) reply.wait([&services, ticket] { services.controller.connects().cancel(ticket); });
 }
 
 void handle_list_keys(Services& services, const Request& request, const std::string&, Reply reply) {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "keys/controller/connects.h"
-#include "keys/controller/drone_endpoint.h"
 #include "keys/limits.h"
 
 namespace holdfast::keys::controller {
@@ -119,28 +117,12 @@ void Controller::stop() {
     impl_->connects.stop();
 }
 
-Controller::Ticket Controller::connect(ConnectRequest request, Callback<authority::Answer<Connected>> reply) {
-    return impl_->connects.connect(std::move(request), std::move(reply));
+Connects& Controller::connects() {
+    return impl_->connects;
 }
 
-void Controller::cancel_connect(Ticket ticket) {
-    impl_->connects.cancel(ticket);
-}
-
-void Controller::heartbeat(Heartbeat heartbeat, Callback<authority::Answer<HeartbeatAnswer>> reply) {
-    impl_->desk.heartbeat(std::move(heartbeat), std::move(reply));
-}
-
-Controller::Ticket Controller::orders(const OrdersRequest& request, Callback<authority::Answer<OrdersAnswer>> reply) {
-    return impl_->desk.orders(request, std::move(reply));
-}
-
-void Controller::cancel_orders(Ticket ticket) {
-    impl_->desk.cancel(ticket);
-}
-
-void Controller::connection_ended(const std::string& drone, std::uint64_t connection) {
-    impl_->desk.connection_ended(drone, connection);
+DroneEndpoint& Controller::endpoint() {
+    return impl_->desk;
 }
 
 std::optional<DroneView> Controller::drone(const std::string& id) const {

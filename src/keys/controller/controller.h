@@ -5,6 +5,8 @@
 #include <string>
 
 #include "authority/authority.h"
+#include "keys/controller/connects.h"
+#include "keys/controller/drone_endpoint.h"
 #include "keys/controller/messages.h"
 
 namespace holdfast::keys::controller {
@@ -36,19 +38,10 @@ class Controller {
     /// Answers all waiting requests; from now on no request waits.
     void stop();
 
-    /// Names a waiting request, for its cancel function. 0: answered already.
-    using Ticket = std::uint64_t;
-    Ticket connect(ConnectRequest request, Callback<authority::Answer<Connected>> reply);
-    void cancel_connect(Ticket ticket);
-
-    // The drone protocol (docs/keys.md).
-    void heartbeat(Heartbeat heartbeat, Callback<authority::Answer<HeartbeatAnswer>> reply);
-    Ticket orders(const OrdersRequest& request, Callback<authority::Answer<OrdersAnswer>> reply);
-    void cancel_orders(Ticket ticket);
-    /// The connection with this number, on which this drone asked for orders, has ended. Unless the drone has asked on
-    /// another one since, it may be dead: until it is heard from again, clients are not sent to its backends and it is
-    /// given no new ones.
-    void connection_ended(const std::string& drone, std::uint64_t connection);
+    /// Where clients ask for the backends of keys.
+    Connects& connects();
+    /// Where drones report and wait for orders.
+    DroneEndpoint& endpoint();
 
     std::optional<DroneView> drone(const std::string& id) const;
     DronePage drones(const std::string& after, std::size_t limit) const;

@@ -41,7 +41,7 @@ TEST(ConnectRace, a_thousand_at_once_start_one_backend_and_all_get_it) {
         desk.drone_is_there("d" + std::to_string(i));
     Race race;
     for (int i = 0; i < 1000; ++i)
-        desk.controller().connect(desk.to_start("room-1"), race.note());
+        desk.controller().connects().connect(desk.to_start("room-1"), race.note());
     EXPECT_EQ(race.connected.size(), 1000U);
     EXPECT_EQ(race.backends().size(), 1U);
     EXPECT_EQ(race.spawned(), 1U);
@@ -58,7 +58,7 @@ TEST(ConnectRace, a_thousand_at_once_to_two_controllers_on_a_slow_store_start_on
                 desk.drone_is_there(drone, "life-1", of);
         Race race;
         for (int i = 0; i < 1000; ++i) {
-            desk.controller(i % 2).connect(desk.to_start("room-1"), race.note());
+            desk.controller(i % 2).connects().connect(desk.to_start("room-1"), race.note());
             if (i % 7 == 0) late.step();
         }
         while (late.step()) {
@@ -92,7 +92,7 @@ TEST(ConnectRace, that_is_lost_again_and_again_is_given_up) {
     LateStore late(desk.store, 1);
     desk.authority.use(late);
     Race race;
-    desk.controller().connect(desk.to_start("room-1"), race.note());
+    desk.controller().connects().connect(desk.to_start("room-1"), race.note());
     desk.authority.release({service, {"KEY:room-1", first}, "alice"},
                            [](const authority::Answer<authority::ReleaseAnswer>&) {});
     while (late.step()) {
@@ -109,7 +109,7 @@ TEST(ConnectRace, to_different_tags_is_won_by_one_and_refused_to_the_others) {
     desk.drone_is_there("d1");
     Race race;
     for (int i = 0; i < 10; ++i)
-        desk.controller().connect(desk.to_start("room-1", i % 2 == 0 ? "blue" : "green"), race.note());
+        desk.controller().connects().connect(desk.to_start("room-1", i % 2 == 0 ? "blue" : "green"), race.note());
     while (late.step()) {
     }
     EXPECT_EQ(race.connected.size(), 5U);
@@ -122,9 +122,9 @@ TEST(ConnectRace, whoever_has_nothing_to_start_is_not_in_the_way_of_who_has) {
     desk.authority.use(late);
     desk.drone_is_there("d1");
     Race race;
-    desk.controller().connect(desk.to_key("room-1"), race.note());
-    desk.controller().connect(desk.to_start("room-1"), race.note());
-    desk.controller().connect(desk.to_key("room-1"), race.note());
+    desk.controller().connects().connect(desk.to_key("room-1"), race.note());
+    desk.controller().connects().connect(desk.to_start("room-1"), race.note());
+    desk.controller().connects().connect(desk.to_key("room-1"), race.note());
     while (late.step()) {
     }
     EXPECT_EQ(race.refused, std::vector{Code::nothing_to_start});
@@ -137,7 +137,7 @@ TEST(ConnectRace, gives_the_key_back_if_its_drone_begins_a_new_life_meanwhile) {
     desk.authority.use(late);
     desk.drone_is_there("d1", "life-1");
     Race race;
-    desk.controller().connect(desk.to_start("room-1"), race.note());
+    desk.controller().connects().connect(desk.to_start("room-1"), race.note());
     ASSERT_TRUE(late.step());  // looked; the key is being taken now
     desk.drone_begins_again("d1", "life-2", "life-1");
     while (late.step()) {
@@ -156,7 +156,7 @@ TEST(ConnectRace, one_id_is_for_one_backend) {
     for (const char* name : {"room-1", "room-2"}) {
         ConnectRequest request = desk.to_start(name);
         request.spawn->id = "b-mine";
-        desk.controller().connect(std::move(request), race.note());
+        desk.controller().connects().connect(std::move(request), race.note());
     }
     while (late.step()) {
     }
@@ -170,7 +170,7 @@ TEST(ConnectRace, answers_that_come_after_the_controller_is_gone_are_for_nobody)
     desk.authority.use(late);
     desk.drone_is_there("d1");
     Race race;
-    desk.controller().connect(desk.to_start("room-1"), race.note());
+    desk.controller().connects().connect(desk.to_start("room-1"), race.note());
     desk.all.clear();
     while (late.step()) {
     }

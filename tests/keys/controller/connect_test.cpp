@@ -130,7 +130,8 @@ TEST(Connect, waits_until_the_backend_is_ready) {
     ConnectRequest request = desk.to_start("room-1");
     request.wait = 30s;
     std::optional<Connected> got;
-    desk.controller().connect(request, [&](authority::Answer<Connected> answer) { got = std::get<Connected>(answer); });
+    desk.controller().connects().connect(
+        request, [&](authority::Answer<Connected> answer) { got = std::get<Connected>(answer); });
     ASSERT_FALSE(got);
     const Connected backend = *desk.connect(desk.to_key("room-1"));
     desk.report("d1", backend, {BackendState::waiting});
@@ -150,12 +151,12 @@ TEST(Connect, waits_no_longer_than_it_said_nor_for_one_that_has_ended) {
     const auto note = [&](const authority::Answer<Connected>& answer) {
         got.push_back(std::get<Connected>(answer).backend.progress.state);
     };
-    desk.controller().connect(request, note);
+    desk.controller().connects().connect(request, note);
     EXPECT_LE(desk.controller().next_due(), desk.now + 30s);
     desk.pass(30s);
     EXPECT_EQ(got, std::vector{BackendState::scheduled});
     desk.drone_is_there("d1");
-    desk.controller().connect(request, note);
+    desk.controller().connects().connect(request, note);
     desk.report("d1", *desk.connect(desk.to_key("room-1")), {BackendState::terminated, EndReason::start_timed_out});
     ASSERT_EQ(got.size(), 2U);
     EXPECT_EQ(got[1], BackendState::terminated);
@@ -170,10 +171,10 @@ TEST(Connect, that_waits_is_given_up_or_told_that_the_server_stops) {
     const auto note = [&](const authority::Answer<Connected>& answer) {
         got.push_back(std::get<authority::Refused>(answer).code);
     };
-    const auto ticket = desk.controller().connect(request, note);
-    desk.controller().connect(request, note);
-    desk.controller().cancel_connect(ticket);
-    desk.controller().cancel_connect(ticket);
+    const auto ticket = desk.controller().connects().connect(request, note);
+    desk.controller().connects().connect(request, note);
+    desk.controller().connects().cancel(ticket);
+    desk.controller().connects().cancel(ticket);
     EXPECT_EQ(got, std::vector{Code::cancelled});
     desk.controller().stop();
     EXPECT_EQ(got, (std::vector{Code::cancelled, Code::stopping}));
@@ -186,7 +187,7 @@ TEST(Connect, keeps_the_number_of_those_who_wait_within_bounds) {
     ConnectRequest request = desk.to_start("room-1");
     request.wait = 30s;
     for (std::size_t i = 0; i < limits::connects; ++i)
-        desk.controller().connect(request, [](const authority::Answer<Connected>&) {});
+        desk.controller().connects().connect(request, [](const authority::Answer<Connected>&) {});
     EXPECT_EQ(desk.refusal(request), Code::too_many_waiters);
     desk.pass(30s);
     EXPECT_TRUE(desk.connect(desk.to_key("room-1")));
@@ -200,8 +201,8 @@ TEST(Connect, takes_a_key_that_its_backend_left_behind) {
     desk.authority.use(late);
     desk.report("d1", *first, {BackendState::terminated, EndReason::exited});
     std::optional<Connected> got;
-    desk.controller().connect(desk.to_start("room-1"),
-                              [&](authority::Answer<Connected> answer) { got = std::get<Connected>(answer); });
+    desk.controller().connects().connect(
+        desk.to_start("room-1"), [&](authority::Answer<Connected> answer) { got = std::get<Connected>(answer); });
     while (late.step()) {
     }
     ASSERT_TRUE(got);

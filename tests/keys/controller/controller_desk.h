@@ -51,8 +51,8 @@ struct ControllerDesk : authority::Desk {
 
     authority::Answer<HeartbeatAnswer> say(Heartbeat heartbeat, std::size_t to = 0) {
         std::optional<authority::Answer<HeartbeatAnswer>> got;
-        all[to]->heartbeat(std::move(heartbeat),
-                           [&](authority::Answer<HeartbeatAnswer> answer) { got = std::move(answer); });
+        all[to]->endpoint().heartbeat(std::move(heartbeat),
+                                      [&](authority::Answer<HeartbeatAnswer> answer) { got = std::move(answer); });
         return got.value();
     }
     HeartbeatAnswer drone_is_there(const std::string& drone, const std::string& life = "life-1", std::size_t to = 0) {
@@ -88,7 +88,8 @@ struct ControllerDesk : authority::Desk {
     }
     authority::Answer<Connected> ask(ConnectRequest request, std::size_t of = 0) {
         std::optional<authority::Answer<Connected>> got;
-        all[of]->connect(std::move(request), [&](authority::Answer<Connected> answer) { got = std::move(answer); });
+        all[of]->connects().connect(std::move(request),
+                                    [&](authority::Answer<Connected> answer) { got = std::move(answer); });
         return got.value();
     }
     /// Nothing if it was refused.
@@ -111,7 +112,7 @@ struct ControllerDesk : authority::Desk {
     }
     std::vector<Order> orders(const std::string& drone, std::vector<std::uint64_t> done = {}, std::size_t of = 0) {
         std::vector<Order> got;
-        all[of]->orders(for_orders(drone, std::move(done)), [&](authority::Answer<OrdersAnswer> answer) {
+        all[of]->endpoint().orders(for_orders(drone, std::move(done)), [&](authority::Answer<OrdersAnswer> answer) {
             got = std::get<OrdersAnswer>(std::move(answer)).orders;
         });
         return got;

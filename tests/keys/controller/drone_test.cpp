@@ -79,7 +79,7 @@ TEST(Drone, that_does_not_know_that_the_present_life_is_over_is_not_believed_whi
     const auto connected = desk.connect(desk.to_start("room-1"));
     OrdersRequest listen = desk.for_orders("d1");
     listen.life = "life-2";
-    desk.controller().orders(listen, [](const authority::Answer<OrdersAnswer>&) {});
+    desk.controller().endpoint().orders(listen, [](const authority::Answer<OrdersAnswer>&) {});
     desk.report("d1", *connected, {BackendState::ready}, 0, "life-2");
     Heartbeat other = desk.word_of("d1", "life-1");  // of another machine, or under way since before life-2
     other.earlier_lives = {"life-0"};

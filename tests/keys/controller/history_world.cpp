@@ -130,7 +130,7 @@ void HistoryWorld::connect() {
         request.spawn->spawn.command = "room-server";
     }
     Controller& controller = *controllers_[random_.below(controllers_.size())];
-    controller.connect(std::move(request), [this](const authority::Answer<Connected>& answer) {
+    controller.connects().connect(std::move(request), [this](const authority::Answer<Connected>& answer) {
         const auto* connected = std::get_if<Connected>(&answer);
         if (connected == nullptr) return;
         if (connected->spawned && !ordered_.insert(connected->backend.id).second) fail("a backend was ordered twice");
@@ -162,13 +162,13 @@ void HistoryWorld::speak(DroneModel& drone) {
         heartbeat.backends.push_back({id, backend.key, backend.token, backend.progress, 60s, {}});
     const std::size_t which = random_.below(controllers_.size());
     send([this, &drone, heartbeat, which] {
-        controllers_[which]->heartbeat(heartbeat,
-                                       [this, &drone, heartbeat](const authority::Answer<HeartbeatAnswer>& answer) {
-                                           const auto* refused = std::get_if<authority::Refused>(&answer);
-                                           if (refused == nullptr || drone.life != heartbeat.life) return;
-                                           ++seen_.refused;
-                                           if (refused->code == Code::stale_drone) restart(drone);
-                                       });
+        controllers_[which]->endpoint().heartbeat(
+            heartbeat, [this, &drone, heartbeat](const authority::Answer<HeartbeatAnswer>& answer) {
+                const auto* refused = std::get_if<authority::Refused>(&answer);
+                if (refused == nullptr || drone.life != heartbeat.life) return;
+                ++seen_.refused;
+                if (refused->code == Code::stale_drone) restart(drone);
+            });
     });
 }
 
@@ -184,18 +184,18 @@ void HistoryWorld::ask_for_orders(DroneModel& drone) {
     request.done.assign(done.begin(), done.end());
     send([this, &drone, request, which] {
         Controller& controller = *controllers_[which];
-        controller.orders(request,
-                          [this, &drone, request, from = controller.life()](authority::Answer<OrdersAnswer> answer) {
-                              if (std::holds_alternative<authority::Refused>(answer)) return;
-                              const OrdersAnswer told = std::get<OrdersAnswer>(std::move(answer));
-                              send([this, &drone, told, from, life = request.life] {
-                                  if (drone.life != life) return;
-                                  for (const Order& order : told.orders) {
-                                      carry_out(drone, order);
-                                      drone.done[from].insert(order.number);
-                                  }
-                              });
-                          });
+        controller.endpoint().orders(
+            request, [this, &drone, request, from = controller.life()](authority::Answer<OrdersAnswer> answer) {
+                if (std::holds_alternative<authority::Refused>(answer)) return;
+                const OrdersAnswer told = std::get<OrdersAnswer>(std::move(answer));
+                send([this, &drone, told, from, life = request.life] {
+                    if (drone.life != life) return;
+                    for (const Order& order : told.orders) {
+                        carry_out(drone, order);
+                        drone.done[from].insert(order.number);
+                    }
+                });
+            });
     });
 }
 

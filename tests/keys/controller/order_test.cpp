@@ -11,12 +11,12 @@ struct Listener {
     explicit Listener(ControllerDesk& at, const std::string& drone = "d1", Duration wait = 7s) {
         OrdersRequest request = at.for_orders(drone);
         request.wait = wait;
-        ticket = at.controller().orders(request,
-                                        [this](authority::Answer<OrdersAnswer> answer) { got = std::move(answer); });
+        ticket = at.controller().endpoint().orders(
+            request, [this](authority::Answer<OrdersAnswer> answer) { got = std::move(answer); });
     }
     std::size_t count() const { return std::get<OrdersAnswer>(got.value()).orders.size(); }
 
-    Controller::Ticket ticket = 0;
+    DroneEndpoint::Ticket ticket = 0;
     std::optional<authority::Answer<OrdersAnswer>> got;
 };
 
@@ -45,7 +45,7 @@ TEST(Orders, wait_for_a_drone_that_went_away_while_it_waited) {
     ControllerDesk desk;
     desk.drone_is_there("d1");
     const Listener gone(desk);
-    desk.controller().cancel_orders(gone.ticket);
+    desk.controller().endpoint().cancel(gone.ticket);
     EXPECT_EQ(desk.refusal(desk.to_start("room-1")), Code::no_drone) << "it may be dead";
     desk.drone_is_there("d1");
     const auto connected = desk.connect(desk.to_start("room-1"));
@@ -65,10 +65,10 @@ TEST(Orders, that_a_drone_stops_to_wait_for_put_off_whoever_connects_until_it_sp
         done.push_back(order.number);
     OrdersRequest waits = desk.for_orders("d1", done);
     waits.wait = 20s;
-    const auto ticket = desk.controller().orders(waits, [](const authority::Answer<OrdersAnswer>&) {});
+    const auto ticket = desk.controller().endpoint().orders(waits, [](const authority::Answer<OrdersAnswer>&) {});
     ASSERT_NE(ticket, 0U);
     EXPECT_EQ(desk.connect(desk.to_key("room-1"))->backend.progress.address, "h:1");
-    desk.controller().cancel_orders(ticket);
+    desk.controller().endpoint().cancel(ticket);
     EXPECT_EQ(desk.refusal(desk.to_key("room-1")), Code::no_drone) << "it may be dead, and what it ran with it";
     desk.drone_is_there("d1");
     EXPECT_EQ(desk.connect(desk.to_key("room-1"))->backend.progress.address, "h:1");
@@ -81,14 +81,14 @@ TEST(Orders, that_a_drone_does_not_ask_for_again_once_its_connection_has_ended_s
     const std::string id = connected->backend.id;
     OrdersRequest request = desk.for_orders("d1");
     request.connection = 7;
-    EXPECT_EQ(desk.controller().orders(request, [](const authority::Answer<OrdersAnswer>&) {}), 0U)
+    EXPECT_EQ(desk.controller().endpoint().orders(request, [](const authority::Answer<OrdersAnswer>&) {}), 0U)
         << "answered at once";
     desk.report("d1", *connected, {BackendState::ready, {}, {}, "h:1"});
     std::vector<std::string> watched;
     desk.controller().watch(id, [&](const BackendView& view) { watched.push_back(view.backend.progress.address); });
-    desk.controller().connection_ended("d1", 6);
+    desk.controller().endpoint().connection_ended("d1", 6);
     EXPECT_EQ(desk.connect(desk.to_key("room-1"))->backend.progress.address, "h:1") << "that was an earlier one";
-    desk.controller().connection_ended("d1", 7);
+    desk.controller().endpoint().connection_ended("d1", 7);
     EXPECT_EQ(desk.refusal(desk.to_key("room-1")), Code::no_drone);
     EXPECT_EQ(desk.refusal(desk.to_start("room-2")), Code::no_drone) << "nothing is started there either";
     EXPECT_EQ(desk.state_of(id).state, BackendState::ready) << "states only move forward";
@@ -106,9 +106,9 @@ TEST(Orders, of_a_new_life_are_not_in_doubt_when_the_connection_of_the_former_en
     desk.drone_is_there("d1");
     OrdersRequest request = desk.for_orders("d1");
     request.connection = 7;
-    EXPECT_EQ(desk.controller().orders(request, [](const authority::Answer<OrdersAnswer>&) {}), 0U);
+    EXPECT_EQ(desk.controller().endpoint().orders(request, [](const authority::Answer<OrdersAnswer>&) {}), 0U);
     desk.drone_begins_again("d1", "life-2", "life-1");
-    desk.controller().connection_ended("d1", 7);
+    desk.controller().endpoint().connection_ended("d1", 7);
     EXPECT_TRUE(desk.controller().drone("d1")->healthy);
 }
 
@@ -133,7 +133,7 @@ TEST(Orders, that_another_life_of_the_controller_gave_are_not_taken_for_those_of
     OrdersRequest request = desk.for_orders("d1", {number});
     request.controller = "controller-of-yesterday";
     std::size_t left = 0;
-    desk.controller().orders(
+    desk.controller().endpoint().orders(
         request, [&](authority::Answer<OrdersAnswer> answer) { left = std::get<OrdersAnswer>(answer).orders.size(); });
     EXPECT_EQ(left, 1U);
 }
@@ -160,8 +160,8 @@ TEST(Orders, have_deadlines_in_order_also_when_the_last_heartbeat_is_long_ago) {
     late.clock_ms -= 44'000;  // it was under way all the while
     late.wait = 20s;
     std::optional<OrdersAnswer> got;
-    desk.controller().orders(late,
-                             [&](authority::Answer<OrdersAnswer> answer) { got = std::get<OrdersAnswer>(answer); });
+    desk.controller().endpoint().orders(
+        late, [&](authority::Answer<OrdersAnswer> answer) { got = std::get<OrdersAnswer>(answer); });
     desk.pass(19s);
     desk.connect(desk.to_start("room-1"));
     const auto& deadlines = start_in(got.value().orders.at(0)).deadlines;
@@ -186,7 +186,7 @@ TEST(Orders, are_never_late_whatever_the_delay_of_what_the_drone_says) {
         desk.connect(request);
         OrdersRequest ask = desk.for_orders(drone);
         ask.clock_ms -= delay_ms;
-        desk.controller().orders(ask, [&](authority::Answer<OrdersAnswer> answer) {
+        desk.controller().endpoint().orders(ask, [&](authority::Answer<OrdersAnswer> answer) {
             const auto& deadlines = start_in(std::get<OrdersAnswer>(answer).orders.at(0)).deadlines;
             EXPECT_EQ(clock_ms(deadlines.hard), desk.clock_ms() + 50'000 - delay_ms);
             ++answers;
@@ -285,10 +285,10 @@ TEST(Orders, are_for_one_life_of_a_drone) {
     const auto note = [&](const authority::Answer<OrdersAnswer>& answer) {
         code = std::get<authority::Refused>(answer).code;
     };
-    desk.controller().orders(request, note);
+    desk.controller().endpoint().orders(request, note);
     EXPECT_EQ(code, Code::unknown_drone);
     code.reset();
-    desk.controller().orders(desk.for_orders("d2"), note);
+    desk.controller().endpoint().orders(desk.for_orders("d2"), note);
     EXPECT_EQ(code, Code::unknown_drone);
 }
 

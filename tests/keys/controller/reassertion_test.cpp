@@ -37,14 +37,14 @@ struct Recovering {
             {"b-" + drone, {"default", "room-1", "blue"}, token, {state, {}, {}, "h:1"}, 60s, holds_for}};
         heartbeat.reassert_to = to;
         HeartbeatAnswer got;
-        controller.heartbeat(
+        controller.endpoint().heartbeat(
             heartbeat, [&](authority::Answer<HeartbeatAnswer> answer) { got = std::get<HeartbeatAnswer>(answer); });
         return got;
     }
     authority::Answer<Connected> connect(const std::string& tag) {
         std::optional<authority::Answer<Connected>> got;
         ConnectRequest request = ControllerDesk::to_start("room-1", tag);
-        controller.connect(request, [&](authority::Answer<Connected> answer) { got = std::move(answer); });
+        controller.connects().connect(request, [&](authority::Answer<Connected> answer) { got = std::move(answer); });
         return got.value();
     }
 
@@ -87,7 +87,7 @@ TEST(Reassertion, is_for_the_controller_that_was_meant) {
     EXPECT_TRUE(server.say(900, 20s, "life-1-of-the-controller").reasserted.empty());
     EXPECT_EQ(std::get<authority::Refused>(server.connect("blue")).code, Code::recovering);
     std::vector<Code> why;
-    server.controller.connect(
+    server.controller.connects().connect(
         ControllerDesk::to_key("room-1", "blue"),
         [&](const authority::Answer<Connected>& answer) { why.push_back(std::get<authority::Refused>(answer).code); });
     EXPECT_EQ(why, std::vector<Code>{Code::recovering}) << "it may well have a backend, so later, not never";
