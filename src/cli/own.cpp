@@ -9,17 +9,17 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <sys/poll.h>
 #include <sys/wait.h>
+#include <variant>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/inbox.h"
 #include "base/text.h"
-#include "base/wakeup.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/screen.h"
@@ -201,33 +201,9 @@ OwnershipTimings timings_of(const OwnOptions& own) {
     return timings;
 }
 
-/// Notifications of the manager's threads, for the main thread to print.
-class Inbox {
- public:
-    int fd() const { return wakeup_.fd(); }
-
-    void put(const OwnershipChange& change) {
-        const std::lock_guard lock{mutex_};
-        changes_.push_back(change);
-        wakeup_.notify();
-    }
-    void put(const std::optional<Failure>& trouble) {
-        const std::lock_guard lock{mutex_};
-        troubles_.push_back(trouble);
-        wakeup_.notify();
-    }
-    std::pair<std::vector<OwnershipChange>, std::vector<std::optional<Failure>>> take() {
-        const std::lock_guard lock{mutex_};
-        wakeup_.drain();
-        return {std::exchange(changes_, {}), std::exchange(troubles_, {})};
-    }
-
- private:
-    Wakeup wakeup_;
-    std::mutex mutex_;
-    std::vector<OwnershipChange> changes_;
-    std::vector<std::optional<Failure>> troubles_;
-};
+/// A notification of the manager's threads, for the main thread to print: a change, or trouble with the store or its
+/// end.
+using News = std::variant<OwnershipChange, std::optional<Failure>>;
 
 /// One `holdfast own`.
 class Own {
@@ -241,8 +217,8 @@ class Own {
                     .timings = timings_of(options_),
                     .hash = options_.hash == "fnv1a" ? PreferenceHash::fnv1a : PreferenceHash::xxh64,
                     .any_session_id = options_.any_id,
-                    .on_change = [this](const OwnershipChange& change) { inbox_.put(change); },
-                    .on_connection = [this](const std::optional<Failure>& trouble) { inbox_.put(trouble); }}),
+                    .on_change = [this](const OwnershipChange& change) { news_.put(change); },
+                    .on_connection = [this](const std::optional<Failure>& trouble) { news_.put(trouble); }}),
           polls_({.command = options_.command,
                   .instance = manager_.instance_id(),
                   .mask = signals_.mask_before(),
@@ -413,21 +389,22 @@ class Own {
     }
 
     void report() {
-        const auto [changes, troubles] = inbox_.take();
-        for (const auto& trouble : troubles) {
-            if (trouble)
-                screen_.note(trouble->message);
-            else
-                screen_.note("the store answers again");
-        }
+        for (const News& news : news_.take())
+            std::visit([this](const auto& one) { tell(one); }, news);
+    }
+
+    void tell(const std::optional<Failure>& trouble) const {
+        screen_.note(trouble ? trouble->message : "the store answers again");
+    }
+
+    void tell(const OwnershipChange& change) {
         if (!screen_.json()) return;
-        for (const auto& change : changes)
-            show("ownership",
-                 {{"session", change.session},
-                  {"from", to_string(change.from)},
-                  {"to", to_string(change.to)},
-                  {"owner", change.owner.empty() ? json::value(nullptr) : json::value(change.owner)}},
-                 std::chrono::duration_cast<std::chrono::milliseconds>(change.at.time_since_epoch()).count());
+        show("ownership",
+             {{"session", change.session},
+              {"from", to_string(change.from)},
+              {"to", to_string(change.to)},
+              {"owner", change.owner.empty() ? json::value(nullptr) : json::value(change.owner)}},
+             std::chrono::duration_cast<std::chrono::milliseconds>(change.at.time_since_epoch()).count());
     }
 
     void wait() const {
@@ -436,7 +413,7 @@ class Own {
         if (!stopping_since_ && polls_.size() < options_.jobs)
             for (const auto& [session, at] : next_poll_)
                 if (at > now && at < until) until = at;
-        std::vector<pollfd> watched{{signals_.fd(), POLLIN, 0}, {inbox_.fd(), POLLIN, 0}};
+        std::vector<pollfd> watched{{signals_.fd(), POLLIN, 0}, {news_.fd(), POLLIN, 0}};
         for (const int fd : polls_.fds())
             watched.push_back({fd, POLLIN, 0});
         if (finished()) return;
@@ -447,7 +424,7 @@ class Own {
     const Screen screen_;
     SessionFile file_;
     supervise::SignalInbox signals_;
-    Inbox inbox_;
+    Inbox<News> news_;
     LeaseManager manager_;
     OwnPolls polls_;
     std::map<std::string, HolderInstant> next_poll_;

@@ -79,7 +79,7 @@ void BackendProcesses::launch(const Launch& launch) {
     ones_[order.backend] = std::move(one);
     const bool begun = starters_.submit([this, preparation] {
         const Prepared prepared = prepare(preparation);
-        setting_.inbox.post([this, prepared, id = preparation.order.backend] { start(id, prepared); });
+        setting_.tasks.put([this, prepared, id = preparation.order.backend] { start(id, prepared); });
     });
     if (!begun) over(order.backend, {order.backend, NotStarted{"no thread could be started for it"}});
 }

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/wakeup.h"
+#include "base/inbox.h"
 #include "client/workers.h"
 #include "keys/drone/backend_log.h"
 #include "keys/drone/backend_record.h"
@@ -20,30 +20,8 @@
 
 namespace holdfast::keys::drone {
 
-/// Functions posted by other threads, to be called on the core's thread. The queue is bounded by the number of
-/// requests: every call, start and probe posts once.
-class Inbox {
- public:
-    /// Readable when a function is queued.
-    int fd() const { return wakeup_.fd(); }
-
-    void post(std::function<void()> task) {
-        const std::lock_guard lock{mutex_};
-        tasks_.push_back(std::move(task));
-        wakeup_.notify();
-    }
-
-    std::vector<std::function<void()>> take() {
-        const std::lock_guard lock{mutex_};
-        wakeup_.drain();
-        return std::exchange(tasks_, {});
-    }
-
- private:
-    Wakeup wakeup_;
-    std::mutex mutex_;
-    std::vector<std::function<void()>> tasks_;
-};
+/// Functions of other threads, to be called on the core's thread. Every call, start and probe puts one.
+using Tasks = Inbox<std::function<void()>>;
 
 /// The processes of a drone's backends. Each backend has its own guardian, which ends it in time even if this process
 /// is suspended or killed (K4). Starting a backend does disk I/O, so it runs on worker threads; everything else runs on
@@ -51,7 +29,7 @@ class Inbox {
 class BackendProcesses {
  public:
     struct Setting {
-        Inbox& inbox;
+        Tasks& tasks;
         LogPump& logs;
         BackendRecords records;
         std::optional<std::string> cgroup;  ///< the parent for new cgroups, if there is a writable one

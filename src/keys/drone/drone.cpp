@@ -149,7 +149,7 @@ class Drone {
                           .address = parts_.address.handed_out}},
                 holder_clock_now()),
           logs_({.directory = parts_.state.logs}),
-          processes_({.inbox = inbox_,
+          processes_({.tasks = tasks_,
                       .logs = logs_,
                       .records = parts_.state.records,
                       .cgroup = parts_.state.cgroup,
@@ -181,7 +181,7 @@ class Drone {
     void hear() {
         while (const auto signal = parts_.signals.take())
             if (*signal != SIGPIPE) stop(*signal);
-        for (const auto& task : inbox_.take())
+        for (const auto& task : tasks_.take())
             task();
         const HolderInstant now = holder_clock_now();
         for (const auto& event : processes_.attend(now))
@@ -216,7 +216,7 @@ class Drone {
 
     void carry_out(const SendHeartbeat& what) {
         const auto done = [this, ask = what.ask](const Result<client::HttpResponse>& answer, std::size_t) {
-            inbox_.post([this, ask, read = answer ? read_heartbeat(*answer) : Result<HeartbeatAnswer>(answer.error())] {
+            tasks_.put([this, ask, read = answer ? read_heartbeat(*answer) : Result<HeartbeatAnswer>(answer.error())] {
                 core_.on_heartbeat(ask, read, holder_clock_now());
             });
         };
@@ -224,7 +224,7 @@ class Drone {
     }
     void carry_out(const SendOrders& what) {
         const auto done = [this, ask = what.ask](const Result<client::HttpResponse>& answer, std::size_t) {
-            inbox_.post([this, ask, read = answer ? read_orders(*answer) : Result<OrdersAnswer>(answer.error())] {
+            tasks_.put([this, ask, read = answer ? read_orders(*answer) : Result<OrdersAnswer>(answer.error())] {
                 core_.on_orders(ask, read, holder_clock_now());
             });
         };
@@ -234,7 +234,7 @@ class Drone {
     void carry_out(const SendRenewal& what) {
         const auto done = [this, ask = what.ask](const Result<client::HttpResponse>& answer, std::size_t server) {
             auto read = answer ? read_renewal(ask, *answer) : Result<std::vector<client::RenewReply>>(answer.error());
-            inbox_.post([this, ask, renewal = RenewAnswer{server, std::move(read)}] {
+            tasks_.put([this, ask, renewal = RenewAnswer{server, std::move(read)}] {
                 core_.on_renewal(ask, renewal, holder_clock_now());
             });
         };
@@ -245,7 +245,7 @@ class Drone {
     void carry_out(const StopBackend& what) { processes_.stop(what.backend, what.kill_at); }
     void carry_out(const Probe& what) {
         const auto post = [this, id = what.backend](bool answered) {
-            inbox_.post([this, id, answered] { core_.on_probe(id, answered, holder_clock_now()); });
+            tasks_.put([this, id, answered] { core_.on_probe(id, answered, holder_clock_now()); });
         };
         const bool begun = probers_.submit(
             [post, host = parts_.address.handed_out, what] { post(answers(host, what.port, what.ready)); });
@@ -258,7 +258,7 @@ class Drone {
         HolderInstant until = std::min(now + max_turn, core_.next_due());
         if (processes_.is_restless()) until = std::min(until, now + restless_turn);
         if (until <= now) return;
-        std::vector<pollfd> watched{{parts_.signals.fd(), POLLIN, 0}, {inbox_.fd(), POLLIN, 0}};
+        std::vector<pollfd> watched{{parts_.signals.fd(), POLLIN, 0}, {tasks_.fd(), POLLIN, 0}};
         for (const int fd : processes_.fds())
             watched.push_back({fd, POLLIN, 0});
         ::poll(watched.data(), watched.size(), static_cast<int>(to_ms_up(until - now)));
@@ -266,12 +266,12 @@ class Drone {
 
     const Parts parts_;
     const std::vector<std::string> servers_;
-    Inbox inbox_;
+    Tasks tasks_;
     DroneCore core_;
     LogPump logs_;
     BackendProcesses processes_;
     HolderInstant connections_at_{};
-    // The members below have threads that post to the inbox, so they are destroyed first.
+    // The members below have threads that put tasks, so they are destroyed first.
     client::Workers probers_;
     Caller renewals_;
     std::vector<std::unique_ptr<Caller>> heartbeats_;
