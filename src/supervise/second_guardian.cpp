@@ -6,9 +6,9 @@
 #include <fcntl.h>
 #include <new>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <system_error>
 
 #include "base/clock.h"
 #include "supervise/processes.h"
@@ -27,18 +27,18 @@ constexpr Duration report_patience = 1s;
 Result<SharedDeadline> SharedDeadline::make() {
     void* memory =
         ::mmap(nullptr, sizeof(std::atomic<std::int64_t>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    Fd nearer{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-    if (memory == MAP_FAILED || !nearer)
-        return Error{"cannot_run", std::string("no guardian: ") + std::strerror(errno)};
+    if (memory == MAP_FAILED) return Error{"cannot_run", std::string("no guardian: ") + std::strerror(errno)};
     auto* kill_at = new (memory) std::atomic<std::int64_t>{HolderInstant::max().time_since_epoch().count()};
-    return SharedDeadline{kill_at, std::move(nearer)};
+    try {
+        return SharedDeadline{kill_at, Wakeup{}};
+    } catch (const std::system_error& failed) {
+        return Error{"cannot_run", std::string("no guardian: ") + failed.what()};
+    }
 }
 
 void SharedDeadline::set(HolderInstant kill_at) {
     const std::int64_t before = kill_at_->exchange(kill_at.time_since_epoch().count());
-    const std::uint64_t one = 1;
-    if (kill_at.time_since_epoch().count() < before) [[maybe_unused]]
-        const ssize_t rung = ::write(nearer_.get(), &one, sizeof one);
+    if (kill_at.time_since_epoch().count() < before) nearer_.notify();
 }
 
 SecondGuardian::SecondGuardian(pid_t guardian, SharedDeadline deadline)
@@ -73,8 +73,7 @@ void SecondGuardian::wait(bool killing) {
     ::poll(waiting, 3, -1);
     while (signals_.take()) {
     }
-    std::uint64_t count = 0;
-    [[maybe_unused]] const ssize_t heard = ::read(deadline_.fd(), &count, sizeof count);
+    deadline_.drain();
     // Orphans of the guarded command become children of this process once the guardian is dead. The guardian itself is
     // not reaped: its id is still needed.
     for (const Process& child : ProcessTable::read().children_of(getpid()))

@@ -5,8 +5,8 @@
 #include <optional>
 #include <sys/types.h>
 
-#include "base/fd.h"
 #include "base/result.h"
+#include "base/wakeup.h"
 #include "supervise/boot_alarm.h"
 #include "supervise/signals.h"
 
@@ -21,13 +21,14 @@ class SharedDeadline {
     void set(HolderInstant kill_at);
     HolderInstant kill_at() const { return HolderInstant{Duration{kill_at_->load()}}; }
     /// Readable when the deadline was moved to an earlier instant.
-    int fd() const { return nearer_.get(); }
+    int fd() const { return nearer_.fd(); }
+    void drain() const { nearer_.drain(); }
 
  private:
-    SharedDeadline(std::atomic<std::int64_t>* kill_at, Fd nearer) : kill_at_(kill_at), nearer_(std::move(nearer)) {}
+    SharedDeadline(std::atomic<std::int64_t>* kill_at, Wakeup nearer) : kill_at_(kill_at), nearer_(std::move(nearer)) {}
 
     std::atomic<std::int64_t>* kill_at_;  ///< in a mapping that lasts as long as the process
-    Fd nearer_;
+    Wakeup nearer_;
 };
 
 /// The parent of the guardian. It knows only the deadline, and does only one thing: it kills everything below it once
