@@ -16,9 +16,7 @@ namespace {
 
 class NoDisk final : public store::Durable {
     void reserve_tokens(lease::Token, Callback<Result<void>> done) override { done({}); }
-    void save_policy(const lease::Policy&, Callback<Result<void>> done) override { done({}); }
-    void save_agent(const store::SavedAgent&, Callback<Result<void>> done) override { done({}); }
-    void forget_agent(std::string_view, Callback<Result<void>> done) override { done({}); }
+    void submit(store::Change, std::optional<store::AuditEntry>, Callback<Result<void>> done) override { done({}); }
 };
 
 /// So many leases with names of 40 bytes and holders of 24, taken out in random order.

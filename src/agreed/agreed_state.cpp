@@ -58,7 +58,8 @@ void AgreedState::append(std::uint64_t id, std::string entry, Done done) {
     });
 }
 
-void AgreedState::submit(const std::optional<store::AuditEntry>& audit, const ClusterCommand& command, Done done) {
+void AgreedState::submit_command(const std::optional<store::AuditEntry>& audit, const ClusterCommand& command,
+                                 Done done) {
     if (auto refused = parts_.refusal()) return done(std::move(*refused));
     const std::uint64_t id = next_id();
     append(id, encode_command({id, audit}, command), std::move(done));
@@ -66,17 +67,18 @@ void AgreedState::submit(const std::optional<store::AuditEntry>& audit, const Cl
 
 void AgreedState::submit_policy(const std::optional<store::AuditEntry>& audit, const PolicyCommand& change,
                                 Callback<Result<void>> done) {
-    submit(audit, change, [this, audit, done = std::move(done)](Result<std::optional<CommandOutcome>> outcome) mutable {
-        if (!outcome) return done(outcome.error());
-        // A snapshot that contains the change contains its audit. A repeated change would be audited twice.
-        if (!*outcome && audit && is_audited(*audit)) *outcome = CommandOutcome::applied;
-        if (!*outcome || **outcome == CommandOutcome::conflict)
-            return done(Error{"conflict", "the policy has been changed meanwhile"});
-        if (**outcome == CommandOutcome::refused)
-            return done(
-                Error{"invalid_policy", "there is no room for more bans and rules beside the agents; lift some"});
-        done({});
-    });
+    submit_command(
+        audit, change, [this, audit, done = std::move(done)](Result<std::optional<CommandOutcome>> outcome) mutable {
+            if (!outcome) return done(outcome.error());
+            // A snapshot that contains the change contains its audit. A repeated change would be audited twice.
+            if (!*outcome && audit && is_audited(*audit)) *outcome = CommandOutcome::applied;
+            if (!*outcome || **outcome == CommandOutcome::conflict)
+                return done(Error{"conflict", "the policy has been changed meanwhile"});
+            if (**outcome == CommandOutcome::refused)
+                return done(
+                    Error{"invalid_policy", "there is no room for more bans and rules beside the agents; lift some"});
+            done({});
+        });
 }
 
 /// Searches from the newest on: the entry is one of the last.
@@ -84,37 +86,48 @@ bool AgreedState::is_audited(const store::AuditEntry& audit) const {
     return std::find(state_.audit().rbegin(), state_.audit().rend(), audit) != state_.audit().rend();
 }
 
-void AgreedState::save_agent(const store::SavedAgent& agent, Callback<Result<void>> done) {
-    submit(std::nullopt, AgentCommand{agent},
-           [this, agent, done = std::move(done)](Result<std::optional<CommandOutcome>> outcome) mutable {
-               if (!outcome) return done(outcome.error());
-               const auto known = state_.agents().find(agent.id);
-               const bool there = known != state_.agents().end() && known->second.epoch >= agent.epoch;
-               if (*outcome == CommandOutcome::applied || (!*outcome && there)) return done({});
-               if (*outcome == CommandOutcome::conflict)
-                   return done(Error{"stale_epoch", "a newer life of this agent is known"});
-               done(Error{"too_many_agents", "as many agents are registered as there is room for"});
-           });
+void AgreedState::submit(store::Change change, std::optional<store::AuditEntry> audit, Callback<Result<void>> done) {
+    if (const auto* agent = std::get_if<store::SavedAgent>(&change)) return save(*agent, audit, std::move(done));
+    if (const auto* gone = std::get_if<store::ForgottenAgent>(&change)) return save(*gone, audit, std::move(done));
+    save(std::get<store::OnlyAudited>(change), audit, std::move(done));
 }
 
-void AgreedState::forget_agent(const std::optional<store::AuditEntry>& audit, std::string id,
-                               Callback<Result<void>> done) {
-    const ForgetAgentCommand command{id};
-    submit(audit, command,
-           [this, id = std::move(id), done = std::move(done)](Result<std::optional<CommandOutcome>> outcome) mutable {
-               if (!outcome) return done(outcome.error());
-               // The agent may be known here only, and then no entry has notified the authority.
-               if (authority_ != nullptr && !state_.agents().contains(id)) authority_->take_forgotten_agent(id);
-               done({});
-           });
+void AgreedState::save(const store::SavedAgent& agent, const std::optional<store::AuditEntry>& audit,
+                       Callback<Result<void>> done) {
+    submit_command(audit, AgentCommand{agent},
+                   [this, agent, done = std::move(done)](Result<std::optional<CommandOutcome>> outcome) mutable {
+                       if (!outcome) return done(outcome.error());
+                       const auto known = state_.agents().find(agent.id);
+                       const bool there = known != state_.agents().end() && known->second.epoch >= agent.epoch;
+                       if (*outcome == CommandOutcome::applied || (!*outcome && there)) return done({});
+                       if (*outcome == CommandOutcome::conflict)
+                           return done(Error{"stale_epoch", "a newer life of this agent is known"});
+                       done(Error{"too_many_agents", "as many agents are registered as there is room for"});
+                   });
 }
 
-void AgreedState::note(const store::AuditEntry& audit) {
-    submit(audit, AuditCommand{}, [this, audit](const Result<std::optional<CommandOutcome>>& outcome) {
-        if (outcome) return;
-        parts_.on_failure({outcome.error().code, fmt::format("not in the audit: {} did {} ({})", audit.who, audit.what,
-                                                             outcome.error().message)});
-    });
+void AgreedState::save(const store::ForgottenAgent& agent, const std::optional<store::AuditEntry>& audit,
+                       Callback<Result<void>> done) {
+    submit_command(
+        audit, ForgetAgentCommand{agent.id},
+        [this, id = agent.id, done = std::move(done)](Result<std::optional<CommandOutcome>> outcome) mutable {
+            if (!outcome) return done(outcome.error());
+            // The agent may be known here only, and then no entry has notified the authority.
+            if (authority_ != nullptr && !state_.agents().contains(id)) authority_->take_forgotten_agent(id);
+            done({});
+        });
+}
+
+void AgreedState::save(const store::OnlyAudited&, const std::optional<store::AuditEntry>& audit,
+                       Callback<Result<void>> done) {
+    submit_command(
+        audit, AuditCommand{},
+        [this, audit, done = std::move(done)](const Result<std::optional<CommandOutcome>>& outcome) mutable {
+            if (outcome) return done({});
+            parts_.on_failure({outcome.error().code, fmt::format("not in the audit: {} did {} ({})", audit->who,
+                                                                 audit->what, outcome.error().message)});
+            done(outcome.error());
+        });
 }
 
 void AgreedState::stop(const Error& why) {

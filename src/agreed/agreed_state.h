@@ -48,15 +48,13 @@ class AgreedState {
     std::uint64_t next_id() { return next_id_++; }
     using Done = Callback<Result<std::optional<CommandOutcome>>>;  ///< nullopt if it is only known to be in a snapshot
     void append(std::uint64_t id, std::string entry, Done done);
-    void submit(const std::optional<store::AuditEntry>& audit, const ClusterCommand& command, Done done);
-    /// Changes the policy `before`, which has this version. Answers as Durable::save_policy().
+    /// Answers as Durable::submit(). REQUIRES: the change is not one of the policy.
+    void submit(store::Change change, std::optional<store::AuditEntry> audit, Callback<Result<void>> done);
+    /// Changes the policy `before`, which has this version. Answers as Durable::submit().
     void submit_policy(const std::optional<store::AuditEntry>& audit, const PolicyCommand& change,
                        Callback<Result<void>> done);
     /// The version of the policy that was passed to the authority last.
     std::uint64_t shown_version() const { return shown_version_; }
-    void save_agent(const store::SavedAgent& agent, Callback<Result<void>> done);
-    void forget_agent(const std::optional<store::AuditEntry>& audit, std::string id, Callback<Result<void>> done);
-    void note(const store::AuditEntry& audit);
     /// Answers all waiting callers with the error.
     void stop(const Error& why);
 
@@ -68,6 +66,12 @@ class AgreedState {
         std::optional<CommandOutcome> outcome{};
     };
 
+    void submit_command(const std::optional<store::AuditEntry>& audit, const ClusterCommand& command, Done done);
+    void save(const store::SavedAgent& agent, const std::optional<store::AuditEntry>& audit,
+              Callback<Result<void>> done);
+    void save(const store::ForgottenAgent& agent, const std::optional<store::AuditEntry>& audit,
+              Callback<Result<void>> done);
+    void save(const store::OnlyAudited&, const std::optional<store::AuditEntry>& audit, Callback<Result<void>> done);
     bool is_audited(const store::AuditEntry& audit) const;
 
     Parts parts_;

@@ -19,25 +19,11 @@ class ClusterDurable final : public store::Durable {
     explicit ClusterDurable(Parts parts) : parts_(std::move(parts)) {}
 
     void reserve_tokens(lease::Token, Callback<Result<void>> done) override { answer(std::move(done), {}); }
-    void save_policy(const lease::Policy& policy, Callback<Result<void>> done) override {
-        if (auto checked = parts_.check(policy); !checked) return answer(std::move(done), std::move(checked));
-        parts_.inner.save_policy(policy, std::move(done));
+    void submit(store::Change change, std::optional<store::AuditEntry> audit, Callback<Result<void>> done) override {
+        if (const auto* policy = std::get_if<lease::Policy>(&change))
+            if (auto checked = parts_.check(*policy); !checked) return answer(std::move(done), std::move(checked));
+        parts_.inner.submit(std::move(change), std::move(audit), std::move(done));
     }
-    void save_policy_by(const store::AuditEntry& by, const lease::Policy& policy,
-                        Callback<Result<void>> done) override {
-        if (auto checked = parts_.check(policy); !checked) return answer(std::move(done), std::move(checked));
-        parts_.inner.save_policy_by(by, policy, std::move(done));
-    }
-    void save_agent(const store::SavedAgent& agent, Callback<Result<void>> done) override {
-        parts_.inner.save_agent(agent, std::move(done));
-    }
-    void forget_agent(std::string_view id, Callback<Result<void>> done) override {
-        parts_.inner.forget_agent(id, std::move(done));
-    }
-    void forget_agent_by(const store::AuditEntry& by, std::string_view id, Callback<Result<void>> done) override {
-        parts_.inner.forget_agent_by(by, id, std::move(done));
-    }
-    void note(const store::AuditEntry& entry) override { parts_.inner.note(entry); }
     store::AuditPage audit(std::uint64_t after, std::size_t limit) const override {
         return parts_.inner.audit(after, limit);
     }

@@ -80,29 +80,10 @@ void EngineDurable::change_policy(std::optional<store::AuditEntry> audit, const 
     });
 }
 
-void EngineDurable::save_policy(const lease::Policy& policy, Callback<Result<void>> done) {
-    change_policy(std::nullopt, policy, std::move(done));
-}
-
-void EngineDurable::save_policy_by(const store::AuditEntry& audit, const lease::Policy& policy,
-                                   Callback<Result<void>> done) {
-    change_policy(audit, policy, std::move(done));
-}
-
-void EngineDurable::save_agent(const store::SavedAgent& agent, Callback<Result<void>> done) {
-    agreed_.save_agent(agent, std::move(done));
-}
-
-void EngineDurable::forget_agent(std::string_view id, Callback<Result<void>> done) {
-    agreed_.forget_agent(std::nullopt, std::string(id), std::move(done));
-}
-
-void EngineDurable::forget_agent_by(const store::AuditEntry& audit, std::string_view id, Callback<Result<void>> done) {
-    agreed_.forget_agent(audit, std::string(id), std::move(done));
-}
-
-void EngineDurable::note(const store::AuditEntry& audit) {
-    agreed_.note(audit);
+void EngineDurable::submit(store::Change change, std::optional<store::AuditEntry> audit, Callback<Result<void>> done) {
+    if (const auto* policy = std::get_if<lease::Policy>(&change))
+        return change_policy(std::move(audit), *policy, std::move(done));
+    agreed_.submit(std::move(change), std::move(audit), std::move(done));
 }
 
 store::AuditPage EngineDurable::audit(std::uint64_t after, std::size_t limit) const {

@@ -41,13 +41,7 @@ class EngineDurable final : public store::Durable {
     void stop();
 
     void reserve_tokens(lease::Token, Callback<Result<void>> done) override { done({}); }  // the store reserves tokens
-    void save_policy(const lease::Policy& policy, Callback<Result<void>> done) override;
-    void save_policy_by(const store::AuditEntry& audit, const lease::Policy& policy,
-                        Callback<Result<void>> done) override;
-    void save_agent(const store::SavedAgent& agent, Callback<Result<void>> done) override;
-    void forget_agent(std::string_view id, Callback<Result<void>> done) override;
-    void forget_agent_by(const store::AuditEntry& audit, std::string_view id, Callback<Result<void>> done) override;
-    void note(const store::AuditEntry& audit) override;
+    void submit(store::Change change, std::optional<store::AuditEntry> audit, Callback<Result<void>> done) override;
     store::AuditPage audit(std::uint64_t after, std::size_t limit) const override;
 
  private:

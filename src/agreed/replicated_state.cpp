@@ -318,30 +318,11 @@ void ReplicatedState::reserve_tokens(lease::Token ceiling, Callback<Result<void>
     impl_->parts.local.reserve_tokens(ceiling, std::move(done));
 }
 
-void ReplicatedState::save_policy(const lease::Policy& policy, Callback<Result<void>> done) {
-    impl_->save_policy(std::nullopt, policy, std::move(done));
-}
-
-void ReplicatedState::save_policy_by(const store::AuditEntry& audit, const lease::Policy& policy,
-                                     Callback<Result<void>> done) {
-    impl_->save_policy(audit, policy, std::move(done));
-}
-
-void ReplicatedState::save_agent(const store::SavedAgent& agent, Callback<Result<void>> done) {
-    impl_->agreed.save_agent(agent, std::move(done));
-}
-
-void ReplicatedState::forget_agent(std::string_view id, Callback<Result<void>> done) {
-    impl_->agreed.forget_agent(std::nullopt, std::string(id), std::move(done));
-}
-
-void ReplicatedState::forget_agent_by(const store::AuditEntry& audit, std::string_view id,
-                                      Callback<Result<void>> done) {
-    impl_->agreed.forget_agent(audit, std::string(id), std::move(done));
-}
-
-void ReplicatedState::note(const store::AuditEntry& audit) {
-    impl_->agreed.note(audit);
+void ReplicatedState::submit(store::Change change, std::optional<store::AuditEntry> audit,
+                             Callback<Result<void>> done) {
+    if (const auto* policy = std::get_if<lease::Policy>(&change))
+        return impl_->save_policy(audit, *policy, std::move(done));
+    impl_->agreed.submit(std::move(change), std::move(audit), std::move(done));
 }
 
 store::AuditPage ReplicatedState::audit(std::uint64_t after, std::size_t limit) const {

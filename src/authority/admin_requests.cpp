@@ -53,7 +53,7 @@ void Authority::revoke(lease::LeaseName name, Callback<Answer<lease::Lease>> rep
             if (const auto* rejected = std::get_if<lease::Rejected>(&*verdict)) return reply(refused(rejected->code));
             lease::Lease& lease = std::get<lease::Lease>(*verdict);
             impl_->events.publish_own(EventKind::revoked, revoked->resource, lease, impl_->now);
-            impl_->durable.note(impl_->audited(by, fmt::format("revoke {} of {}", text_of(*revoked), lease.holder)));
+            impl_->audit(by, fmt::format("revoke {} of {}", text_of(*revoked), lease.holder));
             reply(std::move(lease));
         });
     impl_->settle_accounts();
@@ -78,8 +78,7 @@ void Authority::bar(lease::LeaseName name, Callback<Answer<HeldLease>> reply, co
         [this, barred, by, reply = std::move(reply)](Result<Answer<HeldLease>> answer) mutable {
             if (!answer) return reply(storage_failure(answer.error()));
             if (const auto* held = std::get_if<HeldLease>(&*answer))
-                impl_->durable.note(
-                    impl_->audited(by, fmt::format("bar {} of {}", text_of(*barred), held->lease.holder)));
+                impl_->audit(by, fmt::format("bar {} of {}", text_of(*barred), held->lease.holder));
             reply(std::move(*answer));
         });
     impl_->settle_accounts();

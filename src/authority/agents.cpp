@@ -76,7 +76,7 @@ bool Agents::make_room(Duration kept, Instant now) {
     if (by_id_.size() < lease::limits::agents) return true;
     const Entry& oldest = entries_.front();
     if (now < oldest.seen + kept) return false;
-    durable_.forget_agent(oldest.agent.id, [](const Result<void>&) {});
+    durable_.submit(store::ForgottenAgent{oldest.agent.id}, std::nullopt, [](const Result<void>&) {});
     by_id_.erase(oldest.agent.id);
     entries_.pop_front();
     return true;
@@ -122,13 +122,13 @@ void Agents::declare_restart(std::string_view id) {
 
 void Agents::forget(const std::string& id, const store::AuditEntry& audit, Callback<Answer<bool>> reply) {
     if (entry(id) == nullptr) return reply(false);
-    durable_.forget_agent_by(
-        audit, id, [this, id, taken = taken_, reply = std::move(reply)](const Result<void>& forgotten) mutable {
-            if (!forgotten) return reply(storage_failure(forgotten.error()));
-            // If a take ran meanwhile, the agent may have been registered again since.
-            if (taken == taken_) erase(id);
-            reply(true);
-        });
+    durable_.submit(store::ForgottenAgent{id}, audit,
+                    [this, id, taken = taken_, reply = std::move(reply)](const Result<void>& forgotten) mutable {
+                        if (!forgotten) return reply(storage_failure(forgotten.error()));
+                        // If a take ran meanwhile, the agent may have been registered again since.
+                        if (taken == taken_) erase(id);
+                        reply(true);
+                    });
 }
 
 void Agents::take(const store::SavedAgent& saved, Instant now) {
@@ -189,7 +189,8 @@ void Agents::save_later(Entry& entry_of) {
 }
 
 void Agents::save(const Agent& agent, Callback<Result<void>> done) {
-    durable_.save_agent({agent.id, agent.priority, agent.epoch, agent.restarting}, std::move(done));
+    const store::SavedAgent saved{agent.id, agent.priority, agent.epoch, agent.restarting};
+    durable_.submit(saved, std::nullopt, std::move(done));
 }
 
 }  // namespace holdfast::authority

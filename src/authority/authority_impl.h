@@ -82,6 +82,10 @@ struct Authority::Impl {
     store::AuditEntry audited(const Caller& by, std::string what) const {
         return {by.address, timestamp(), std::move(what)};
     }
+    /// Records an action that changed no durable state, such as the end of a lease.
+    void audit(const Caller& by, std::string what) {
+        durable.submit(store::OnlyAudited{}, audited(by, std::move(what)), [](const Result<void>&) {});
+    }
 
     void tell_agent(const std::string& id, bool created, Callback<Answer<AgentAnswer>> reply);
     void reserve_all(const std::shared_ptr<const std::string>& id, std::vector<lease::LeaseName> held,

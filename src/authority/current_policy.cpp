@@ -17,9 +17,8 @@ void CurrentPolicy::next() {
         finish(Refused{Code::invalid_policy, edited.error().message, {}});
         return;
     }
-    durable_.save_policy_by(
-        changes_.front().audit, changed,
-        [this, changed, taken = taken_](const Result<void>& outcome) { saved(changed, outcome, taken); });
+    durable_.submit(changed, changes_.front().audit,
+                    [this, changed, taken = taken_](const Result<void>& outcome) { saved(changed, outcome, taken); });
 }
 
 void CurrentPolicy::saved(const lease::Policy& changed, const Result<void>& outcome, std::uint64_t taken_before) {

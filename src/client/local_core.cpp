@@ -17,15 +17,7 @@ void Local::Core::Forgetful::reserve_tokens(lease::Token, Callback<Result<void>>
     done({});
 }
 
-void Local::Core::Forgetful::save_policy(const lease::Policy&, Callback<Result<void>> done) {
-    done({});
-}
-
-void Local::Core::Forgetful::save_agent(const store::SavedAgent&, Callback<Result<void>> done) {
-    done({});
-}
-
-void Local::Core::Forgetful::forget_agent(std::string_view, Callback<Result<void>> done) {
+void Local::Core::Forgetful::submit(store::Change, std::optional<store::AuditEntry>, Callback<Result<void>> done) {
     done({});
 }
 

@@ -48,9 +48,7 @@ struct Local::Core {
     /// Confirms every write at once and saves nothing: no lease here outlives the process.
     struct Forgetful final : store::Durable {
         void reserve_tokens(lease::Token ceiling, Callback<Result<void>> done) override;
-        void save_policy(const lease::Policy& policy, Callback<Result<void>> done) override;
-        void save_agent(const store::SavedAgent& agent, Callback<Result<void>> done) override;
-        void forget_agent(std::string_view id, Callback<Result<void>> done) override;
+        void submit(store::Change change, std::optional<store::AuditEntry> audit, Callback<Result<void>> done) override;
     };
 
     /// Runs one request that the authority answers before the call returns, since this store never blocks.

@@ -194,23 +194,9 @@ class FrontDurable final : public store::Durable {
     void reserve_tokens(lease::Token ceiling, Callback<Result<void>> done) override {
         front_.durable().reserve_tokens(ceiling, std::move(done));
     }
-    void save_policy(const lease::Policy& policy, Callback<Result<void>> done) override {
-        front_.durable().save_policy(policy, std::move(done));
+    void submit(store::Change change, std::optional<store::AuditEntry> audit, Callback<Result<void>> done) override {
+        front_.durable().submit(std::move(change), std::move(audit), std::move(done));
     }
-    void save_policy_by(const store::AuditEntry& by, const lease::Policy& policy,
-                        Callback<Result<void>> done) override {
-        front_.durable().save_policy_by(by, policy, std::move(done));
-    }
-    void save_agent(const store::SavedAgent& agent, Callback<Result<void>> done) override {
-        front_.durable().save_agent(agent, std::move(done));
-    }
-    void forget_agent(std::string_view id, Callback<Result<void>> done) override {
-        front_.durable().forget_agent(id, std::move(done));
-    }
-    void forget_agent_by(const store::AuditEntry& by, std::string_view id, Callback<Result<void>> done) override {
-        front_.durable().forget_agent_by(by, id, std::move(done));
-    }
-    void note(const store::AuditEntry& entry) override { front_.durable().note(entry); }
     store::AuditPage audit(std::uint64_t after, std::size_t limit) const override {
         return front_.durable().audit(after, limit);
     }

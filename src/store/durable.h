@@ -1,8 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
-#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/callback.h"
@@ -53,6 +54,16 @@ class LocalDurable {
     virtual void save_ttl_max(Duration ttl_max, Callback<Result<void>> done) = 0;
 };
 
+struct ForgottenAgent {
+    std::string id;
+};
+/// Only the audit entry, for an admin's action that changes a lease and not this state.
+struct OnlyAudited {};
+
+/// A change of the state that survives a restart and is the same on every server: the whole policy with its bans (R7),
+/// a new agent or the new state of a known one (G5), or the end of an agent, which need not be there.
+using Change = std::variant<lease::Policy, SavedAgent, ForgottenAgent, OnlyAudited>;
+
 /// State that survives a restart and is the same on every server. Callbacks run as in LocalDurable.
 class Durable {
  public:
@@ -61,24 +72,11 @@ class Durable {
     /// As LocalDurable::reserve_tokens().
     virtual void reserve_tokens(lease::Token ceiling, Callback<Result<void>> done) = 0;
 
-    /// Stores the whole policy, including the bans (R7). Error `conflict`, where other servers may change it too: the
-    /// stored policy is no longer the one this was derived from. By then this server has received the newer policy.
-    virtual void save_policy(const lease::Policy& policy, Callback<Result<void>> done) = 0;
+    /// Makes a change, and stores the audit entry with it if an audit is kept. Error `conflict`, for a policy that
+    /// other servers may change too: the stored policy is no longer the one this was derived from. By then this server
+    /// has received the newer policy.
+    virtual void submit(Change change, std::optional<AuditEntry> audit, Callback<Result<void>> done) = 0;
 
-    /// Stores a new agent or the new state of a known one.
-    virtual void save_agent(const SavedAgent& agent, Callback<Result<void>> done) = 0;
-    /// Succeeds also if the agent is not there.
-    virtual void forget_agent(std::string_view id, Callback<Result<void>> done) = 0;
-
-    // If an audit is kept, the entry is stored together with the change.
-    virtual void save_policy_by(const AuditEntry&, const lease::Policy& policy, Callback<Result<void>> done) {
-        save_policy(policy, std::move(done));
-    }
-    virtual void forget_agent_by(const AuditEntry&, std::string_view id, Callback<Result<void>> done) {
-        forget_agent(id, std::move(done));
-    }
-    /// Records an action that changed no durable state, such as the end of a lease.
-    virtual void note(const AuditEntry&) {}
     /// Entries with numbers above `after`, in order. The oldest entries may have been dropped.
     virtual AuditPage audit(std::uint64_t /*after*/, std::size_t /*limit*/) const { return {}; }
 };

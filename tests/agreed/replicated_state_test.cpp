@@ -169,7 +169,8 @@ TEST(ReplicatedState, brings_a_node_up_to_date_that_was_away_for_longer_than_the
     std::optional<authority::Answer<bool>> forgotten;
     nodes.at(leader).forget_agent("early", [&](authority::Answer<bool> answer) { forgotten = std::move(answer); });
     for (int i = 0; i < 1200; ++i) {
-        nodes.state(leader).note({"somebody", i, "something"});
+        nodes.state(leader).submit(store::OnlyAudited{}, store::AuditEntry{"somebody", i, "something"},
+                                   [](const Result<void>&) {});
         if (i % 200 == 0) nodes.pass(20ms);
     }
     ASSERT_TRUE(nodes.until([&] { return nodes.state(leader).status().committed > 1200; }));
@@ -210,7 +211,7 @@ TEST(ReplicatedState, does_not_make_a_change_twice_that_it_finds_in_a_snapshot) 
     lease::Policy changed;
     changed.bans["mallory"] = {};
     std::optional<Result<void>> told;
-    state.save_policy_by({"admin", 7, "ban mallory"}, changed, [&](Result<void> outcome) { told = outcome; });
+    state.submit(changed, store::AuditEntry{"admin", 7, "ban mallory"}, [&](Result<void> outcome) { told = outcome; });
     const auto* submitted = sent.empty() ? nullptr : std::get_if<consensus::LogSubmit>(&sent.back());
     ASSERT_NE(submitted, nullptr);
     leader.apply(2, submitted->value);

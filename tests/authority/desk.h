@@ -55,16 +55,10 @@ class TestDurable final : public store::Durable, public HeldAnswers {
         reserved = ceiling;
         finish(std::move(done));
     }
-    void save_policy(const lease::Policy& policy, Callback<Result<void>> done) override {
-        saved = policy;
-        finish(std::move(done));
-    }
-    void save_agent(const store::SavedAgent& agent, Callback<Result<void>> done) override {
-        agents[agent.id] = agent;
-        finish(std::move(done));
-    }
-    void forget_agent(std::string_view id, Callback<Result<void>> done) override {
-        agents.erase(std::string(id));
+    void submit(store::Change change, std::optional<store::AuditEntry>, Callback<Result<void>> done) override {
+        if (auto* policy = std::get_if<lease::Policy>(&change)) saved = std::move(*policy);
+        if (const auto* agent = std::get_if<store::SavedAgent>(&change)) agents[agent->id] = *agent;
+        if (const auto* gone = std::get_if<store::ForgottenAgent>(&change)) agents.erase(gone->id);
         finish(std::move(done));
     }
 

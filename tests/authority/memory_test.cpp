@@ -19,9 +19,7 @@ constexpr double max_bytes_per_waiter = 1024;
 class PromptDurable final : public store::Durable {
  public:
     void reserve_tokens(lease::Token, Callback<Result<void>> done) override { done({}); }
-    void save_policy(const lease::Policy&, Callback<Result<void>> done) override { done({}); }
-    void save_agent(const store::SavedAgent&, Callback<Result<void>> done) override { done({}); }
-    void forget_agent(std::string_view, Callback<Result<void>> done) override { done({}); }
+    void submit(store::Change, std::optional<store::AuditEntry>, Callback<Result<void>> done) override { done({}); }
 };
 
 std::size_t resident_bytes() {

@@ -17,9 +17,7 @@ namespace {
 class QuickDurable final : public store::Durable {
  public:
     void reserve_tokens(lease::Token, Callback<Result<void>> done) override { done({}); }
-    void save_policy(const lease::Policy&, Callback<Result<void>> done) override { done({}); }
-    void save_agent(const store::SavedAgent&, Callback<Result<void>> done) override { done({}); }
-    void forget_agent(std::string_view, Callback<Result<void>> done) override { done({}); }
+    void submit(store::Change, std::optional<store::AuditEntry>, Callback<Result<void>> done) override { done({}); }
 };
 
 constexpr std::int64_t wall_ms = 1'763'208'000'000;

@@ -26,30 +26,9 @@ void TestDurable::reserve_tokens(lease::Token, Callback<Result<void>> done) {
     done(outcome(fails));
 }
 
-void TestDurable::save_policy(const lease::Policy&, Callback<Result<void>> done) {
+void TestDurable::submit(store::Change, std::optional<store::AuditEntry> audit, Callback<Result<void>> done) {
+    if (audit && !fails) audited.push_back(std::move(*audit));
     done(outcome(fails));
-}
-
-void TestDurable::save_agent(const store::SavedAgent&, Callback<Result<void>> done) {
-    done(outcome(fails));
-}
-
-void TestDurable::forget_agent(std::string_view, Callback<Result<void>> done) {
-    done(outcome(fails));
-}
-
-void TestDurable::save_policy_by(const store::AuditEntry& audit, const lease::Policy&, Callback<Result<void>> done) {
-    if (!fails) note(audit);
-    done(outcome(fails));
-}
-
-void TestDurable::forget_agent_by(const store::AuditEntry& audit, std::string_view, Callback<Result<void>> done) {
-    if (!fails) note(audit);
-    done(outcome(fails));
-}
-
-void TestDurable::note(const store::AuditEntry& audit) {
-    audited.push_back(audit);
 }
 
 store::AuditPage TestDurable::audit(std::uint64_t after, std::size_t limit) const {

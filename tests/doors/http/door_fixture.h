@@ -24,12 +24,7 @@ class TestDurable final : public store::Durable {
     std::vector<store::AuditEntry> audited;
 
     void reserve_tokens(lease::Token ceiling, Callback<Result<void>> done) override;
-    void save_policy(const lease::Policy& policy, Callback<Result<void>> done) override;
-    void save_agent(const store::SavedAgent& agent, Callback<Result<void>> done) override;
-    void forget_agent(std::string_view id, Callback<Result<void>> done) override;
-    void save_policy_by(const store::AuditEntry& audit, const lease::Policy&, Callback<Result<void>> done) override;
-    void forget_agent_by(const store::AuditEntry& audit, std::string_view, Callback<Result<void>> done) override;
-    void note(const store::AuditEntry& audit) override;
+    void submit(store::Change change, std::optional<store::AuditEntry> audit, Callback<Result<void>> done) override;
     store::AuditPage audit(std::uint64_t after, std::size_t limit) const override;
 };
 

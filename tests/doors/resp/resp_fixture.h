@@ -50,9 +50,7 @@ class RespTestClient {
 class RespTestDurable final : public store::Durable {
  public:
     void reserve_tokens(lease::Token, Callback<Result<void>> done) override { done({}); }
-    void save_policy(const lease::Policy&, Callback<Result<void>> done) override { done({}); }
-    void save_agent(const store::SavedAgent&, Callback<Result<void>> done) override { done({}); }
-    void forget_agent(std::string_view, Callback<Result<void>> done) override { done({}); }
+    void submit(store::Change, std::optional<store::AuditEntry>, Callback<Result<void>> done) override { done({}); }
 };
 
 /// A RESP door with a real authority and a memory store behind it, on a loop and a thread of its own. Time stands still
