@@ -5,10 +5,9 @@
 namespace holdfast::sim {
 
 PolicySeen Holder::policy_seen(unsigned node, const authority::Authority& authority) const {
-    const agreed::ReplicatedState* state = parts_.cluster.node(node).state();
     const auto ban = authority.policy().bans.find(name_);
     const bool banned = ban != authority.policy().bans.end();
-    return {name_, state != nullptr ? state->status().applied : 0, authority.policy().ttl_max,
+    return {name_, parts_.cluster.node(node).applied(), authority.policy().ttl_max,
             banned ? ban->second.reason : std::string()};
 }
 

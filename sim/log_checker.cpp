@@ -70,8 +70,8 @@ void LogChecker::applied(unsigned node, consensus::LogIndex index, const std::st
     here.last = index;
 }
 
-void LogChecker::stands(unsigned node, const agreed::ReplicatedState::Status& status,
-                        const agreed::ClusterState& agreed, const lease::Policy& in_force) {
+void LogChecker::stands(unsigned node, const agreed::ConsensusLog::Status& status, const agreed::ClusterState& agreed,
+                        const lease::Policy& in_force) {
     Node& here = nodes_[node];
     if (!here.started || status.applied != here.stands_at) {
         if (!here.started && status.applied > 0 && here.last == 0) ++counts_.snapshots;
@@ -94,7 +94,7 @@ void LogChecker::check_state(unsigned node, consensus::LogIndex at, const agreed
         fail_("L3", "node " + std::to_string(node) + " has another policy than others had" + at_place(at));
 }
 
-void LogChecker::check_leader(unsigned node, const agreed::ReplicatedState::Status& status) {
+void LogChecker::check_leader(unsigned node, const agreed::ConsensusLog::Status& status) {
     Node& here = nodes_[node];
     if (status.leader != static_cast<store::quorum::NodeIndex>(node) || status.ballot.node != node) {
         here.leads = false;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "agreed/cluster_state.h"
-#include "agreed/replicated_state.h"
+#include "agreed/consensus_log.h"
 #include "lease/policy.h"
 #include "sim/true_time.h"
 
@@ -29,7 +29,7 @@ class LogChecker {
     void starts(unsigned node) { nodes_[node] = {}; }
     void applied(unsigned node, consensus::LogIndex index, const std::string& entry);
     /// The state of a node at the end of a turn.
-    void stands(unsigned node, const agreed::ReplicatedState::Status& status, const agreed::ClusterState& agreed,
+    void stands(unsigned node, const agreed::ConsensusLog::Status& status, const agreed::ClusterState& agreed,
                 const lease::Policy& in_force);
 
     /// An admin's change was acknowledged. Only its audit entry has this mark.
@@ -58,7 +58,7 @@ class LogChecker {
         bool leads = false;
     };
 
-    void check_leader(unsigned node, const agreed::ReplicatedState::Status& status);
+    void check_leader(unsigned node, const agreed::ConsensusLog::Status& status);
     void check_state(unsigned node, consensus::LogIndex at, const agreed::ClusterState& agreed);
 
     Fail fail_;

@@ -99,11 +99,6 @@ void Node::begin_life(const OnDisk& found) {
             [this, life = lives_](const std::function<void()>& then) {
                 if (life == lives_) run([then](Life&) { then(); });
             },
-        .post =
-            [this](Callback<> function) {
-                const auto shared = std::make_shared<Callback<>>(std::move(function));
-                post([shared] { (*shared)(); });
-            },
         .send = parts_.send,
         .send_log = [this](store::quorum::NodeIndex to,
                            consensus::LogMessage message) { parts_.send_log(to, std::move(message)); },
@@ -193,19 +188,17 @@ void Node::do_now(const Work& work) {
     plan_next();
 }
 
-void Node::post(std::function<void()> function) {
-    parts_.events.after(Duration::zero(), [this, life = lives_, function = std::move(function)] {
-        if (life == lives_) run([function](Life&) { function(); });
-    });
-}
-
 void Node::observe_log() {
-    parts_.log_checker.stands(parts_.index, life_->state().status(), life_->state().agreed(),
+    parts_.log_checker.stands(parts_.index, life_->log().status(), life_->agreement().state(),
                               life_->authority().policy());
 }
 
-const agreed::ReplicatedState* Node::state() const {
-    return life_ ? &life_->state() : nullptr;
+const agreed::ClusterState* Node::state() const {
+    return life_ ? &life_->agreement().state() : nullptr;
+}
+
+consensus::LogIndex Node::applied() const {
+    return life_ ? life_->log().status().applied : 0;
 }
 
 /// Q11: the acceptor's ceiling is raised ahead of need.
@@ -246,7 +239,7 @@ void Node::receive(store::quorum::Envelope envelope) {
 
 void Node::receive_log(unsigned from, consensus::LogMessage message) {
     run([from, message = std::move(message)](Life& life) {
-        life.state().receive(static_cast<store::quorum::NodeIndex>(from), message);
+        life.log().receive(static_cast<store::quorum::NodeIndex>(from), message);
     });
 }
 
@@ -304,7 +297,7 @@ void Node::tell_of_peers(Life& life) {
         if (now == taking_part_[peer]) continue;
         taking_part_[peer] = now;
         life.store().set_peer(node, now ? std::optional(now->boot) : std::nullopt);
-        life.state().on_peer(node, now.has_value());
+        life.log().on_peer(node, now.has_value());
     }
 }
 

@@ -15,7 +15,7 @@
 #include "store/quorum/quorum_store.h"
 
 namespace holdfast::agreed {
-class ReplicatedState;
+class ClusterState;
 }
 
 namespace holdfast::sim {
@@ -89,7 +89,8 @@ class Node {
     void answer(std::uint64_t life, Network::Place to, EventQueue::Action deliver);
 
     /// The state that the node has applied from the log, while it is up.
-    const agreed::ReplicatedState* state() const;
+    const agreed::ClusterState* state() const;
+    consensus::LogIndex applied() const;
 
  private:
     struct Life;
@@ -99,7 +100,6 @@ class Node {
     void begin_life(const OnDisk& found);
     void run(Work work);
     void do_now(const Work& work);
-    void post(std::function<void()> function);
     void observe_log();
     void keep_ceilings();
     void write_ceiling(lease::Token ceiling);

@@ -53,39 +53,49 @@ void Node::Life::LogOnThisDisk::write(consensus::LogWrite write, Callback<Result
         disk_, in_life_, [write = std::move(write)](OnDisk& disk) { write_down(disk.log, write); }, std::move(done));
 }
 
-std::unique_ptr<agreed::ReplicatedState> Node::Life::make_state(Life& life, Start& start) {
-    const OnDisk& found = start.found;
-    auto made = agreed::ReplicatedState::make(
-        {.node = start.config.node,
-         .members = member_names(start.config.members),
-         .local = life.durable_,
-         .local_ttl_max = found.ttl_max.value_or(policy_of_worlds().ttl_max),
-         .first_policy = policy_of_worlds(),
-         .disk = std::make_unique<LogOnThisDisk>(start.disk, start.in_life),
-         .found = found.log,
-         .send =
-             [&life, send = start.send_log](store::quorum::NodeIndex to, consensus::LogMessage message) {
-                 if (!life.buried_) send(to, std::move(message));
-             },
-         .on_applied = start.on_applied,
-         .entries_before_snapshot = entries_before_snapshot,
-         .leader_ttl = leader_ttl,
-         .seed = start.seed + 2});
-    HOLDFAST_ASSERT(made);
-    return std::move(*made);
+agreed::Agreement::Parts Node::Life::agreement_parts(const Start& start) {
+    return {.disk = &durable_,
+            .ttl_max_on_disk = start.found.ttl_max.value_or(policy_of_worlds().ttl_max),
+            .reserves_tokens = false,
+            .founding = agreed::Founding{policy_of_worlds(), member_names(start.config.members)},
+            .before_policy = [](const lease::Policy& policy, Callback<Result<void>> done) { done(fits(policy)); },
+            .first_id = Random(start.seed + 2).next()};
+}
+
+agreed::ConsensusLog::Parts Node::Life::log_parts(Start& start) {
+    return {.machine = agreement_.machine(),
+            .node = start.config.node,
+            .members = member_names(start.config.members),
+            .disk = std::make_unique<LogOnThisDisk>(start.disk, start.in_life),
+            .found = start.found.log,
+            .send =
+                [this, send = start.send_log](store::quorum::NodeIndex to, consensus::LogMessage message) {
+                    if (!buried_) send(to, std::move(message));
+                },
+            .on_applied = start.on_applied,
+            .entries_before_snapshot = entries_before_snapshot,
+            .leader_ttl = leader_ttl,
+            .seed = start.seed + 2};
+}
+
+/// Begins with what is in the log.
+agreed::Agreement& begun(agreed::Agreement& agreement, agreed::Log& log) {
+    const Result<void> outcome = agreement.begin(log);
+    HOLDFAST_ASSERT(outcome);
+    return agreement;
 }
 
 Node::Life::Life(Start start)
     : now_(start.now),
       durable_(start.disk, start.in_life),
-      state_(make_state(*this, start)),
-      outer_({.check = fits, .inner = *state_, .post = start.post}),
-      authority_({.durable = outer_,
-                  .policy = state_->policy(),
+      agreement_(agreement_parts(start)),
+      log_(log_parts(start)),
+      authority_({.durable = begun(agreement_, log_),
+                  .policy = agreement_.policy(),
                   .tokens_issued = 0,
                   .wall_ms = start.wall_ms,
                   .started_at = start.now,
-                  .agents = state_->agents(),
+                  .agents = agreement_.agents(),
                   .seed = start.seed,
                   .first_request = store::quorum::first_request(start.config.node, start.config.boot),
                   .teller = authority::Events::Teller::store}),
@@ -105,7 +115,8 @@ Node::Life::Life(Start start)
     while (store_.advance(now_)) {
     }
     authority_.advance(now_);
-    state_->use(authority_);
+    agreement_.use(authority_);
+    log_.stand(authority_);
     if (!start.found.saved) return;
     store_.acceptor().restore_forgotten(start.found.saved->forgotten);
     for (const SavedAcceptor::Register& one : start.found.saved->registers)
@@ -113,7 +124,7 @@ Node::Life::Life(Start start)
 }
 
 void Node::Life::stop() {
-    state_->stop();
+    agreement_.stop();
     authority_.stop();
 }
 
@@ -122,7 +133,7 @@ void Node::Life::advance(Instant now) {
     while (store_.advance(now)) {
     }
     authority_.advance(now);
-    state_->advance(now);
+    agreement_.advance(now);
 }
 
 Node::Life::HandOver Node::Life::hand_over() {

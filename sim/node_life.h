@@ -1,7 +1,7 @@
 #pragma once
 
-#include "agreed/cluster_durable.h"
-#include "agreed/replicated_state.h"
+#include "agreed/agreement.h"
+#include "agreed/consensus_log.h"
 #include "sim/node.h"
 
 namespace holdfast::sim {
@@ -18,7 +18,6 @@ struct Node::Life {
         std::uint64_t seed = 0;
         Disk& disk;
         InLife in_life;
-        std::function<void(Callback<>)> post;  ///< runs a function of this incarnation later
         std::function<void(store::quorum::Envelope)> send;
         std::function<void(store::quorum::NodeIndex to, consensus::LogMessage message)> send_log;
         std::function<void(consensus::LogIndex index, const std::string& entry)> on_applied;
@@ -27,10 +26,13 @@ struct Node::Life {
 
     authority::Authority& authority() { return authority_; }
     store::quorum::QuorumStore& store() { return store_; }
-    agreed::ReplicatedState& state() { return *state_; }
+    agreed::Agreement& agreement() { return agreement_; }
+    agreed::ConsensusLog& log() { return log_; }
 
     void advance(Instant now);
-    Instant next_due() const { return std::min({store_.next_due(), authority_.next_deadline(), state_->next_due()}); }
+    Instant next_due() const {
+        return std::min({store_.next_due(), authority_.next_deadline(), agreement_.next_due()});
+    }
     /// Call this before the acceptor's share is saved: refuses changes, and lets another node lead the log.
     void stop();
 
@@ -44,7 +46,8 @@ struct Node::Life {
     void bury();
 
  private:
-    static std::unique_ptr<agreed::ReplicatedState> make_state(Life& life, Start& start);
+    agreed::Agreement::Parts agreement_parts(const Start& start);
+    agreed::ConsensusLog::Parts log_parts(Start& start);
 
     /// The node's own durable state, on the simulated disk.
     class OnThisDisk final : public store::LocalDurable {
@@ -74,8 +77,8 @@ struct Node::Life {
     Instant now_;
     bool buried_ = false;
     OnThisDisk durable_;
-    std::unique_ptr<agreed::ReplicatedState> state_;
-    agreed::ClusterDurable outer_;
+    agreed::Agreement agreement_;
+    agreed::ConsensusLog log_;
     authority::Authority authority_;
     store::quorum::QuorumStore store_;
 };

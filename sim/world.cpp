@@ -61,8 +61,8 @@ bool World::run_until(const std::function<bool()>& done, Duration within, const 
 /// Every node has the whole log, and so the same policy.
 bool World::all_agree() const {
     for (unsigned node = 0; node < cluster_->size(); ++node) {
-        const agreed::ReplicatedState* state = cluster_->node(node).state();
-        if (state == nullptr || state->status().applied < log_checker_.highest()) return false;
+        const Node& one = cluster_->node(node);
+        if (!one.alive() || one.applied() < log_checker_.highest()) return false;
     }
     return true;
 }
@@ -93,7 +93,7 @@ bool World::come_to_rest() {
 
 Outcome World::run() {
     if (run_until(TrueInstant{scenario_.turbulent}) && come_to_rest())
-        if (const agreed::ReplicatedState* state = cluster_->node(0).state()) log_checker_.check_audit(state->agreed());
+        if (const agreed::ClusterState* state = cluster_->node(0).state()) log_checker_.check_audit(*state);
     return {checker_.violation(), work_,
             admin_work_,          log_checker_.counts(),
             cluster_->counts(),   checker_.handovers(),

@@ -125,11 +125,11 @@ void encode_change(const PolicyCommand& change, Command& out) {
         if (!change.after.name_rules.contains(about)) encode(about, lease::NameRule{}, *policy.add_lifted_name_rules());
 }
 
-void encode_change(const AgentCommand& change, Command& out) {
-    encode(change.agent, *out.mutable_agent());
+void encode_change(const store::SavedAgent& agent, Command& out) {
+    encode(agent, *out.mutable_agent());
 }
 
-void encode_change(const ForgetAgentCommand& change, Command& out) {
+void encode_change(const store::ForgottenAgent& change, Command& out) {
     out.mutable_forgotten_agent()->set_id(change.id);
 }
 
@@ -139,7 +139,7 @@ void encode_change(const MembersCommand& change, Command& out) {
         members.add_members(member);
 }
 
-void encode_change(const AuditCommand&, Command& out) {
+void encode_change(const store::OnlyAudited&, Command& out) {
     out.mutable_audit_only();
 }
 

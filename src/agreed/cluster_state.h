@@ -30,22 +30,13 @@ struct PolicyCommand {
     const lease::Policy& before;
     const lease::Policy& after;
 };
-/// Stores an agent. An agent older than the stored one has no effect. An epoch that has declared its end stays ended,
-/// even if the submitter did not know of that yet (R5).
-struct AgentCommand {
-    store::SavedAgent agent;
-};
-struct ForgetAgentCommand {
-    std::string id;
-};
 /// The members, each as `id=host:port`, written once by the first leader.
 struct MembersCommand {
     std::vector<std::string> members;
 };
-/// Only an audit entry, for an admin's action that changes a lease and not this state.
-struct AuditCommand {};
 
-using ClusterCommand = std::variant<PolicyCommand, AgentCommand, ForgetAgentCommand, MembersCommand, AuditCommand>;
+using ClusterCommand =
+    std::variant<PolicyCommand, store::SavedAgent, store::ForgottenAgent, MembersCommand, store::OnlyAudited>;
 
 /// A command as an entry of the log. `id` is chosen by the submitter: unique among all nodes and incarnations, and the
 /// same in every attempt at one change.
@@ -63,7 +54,8 @@ enum class CommandOutcome : std::uint8_t { applied, conflict, refused };
 /// node. Policy with its bans (R7), agents (G5), the members, and the audit of admin actions.
 ///
 /// A change of the policy takes effect only if the policy has not changed since (by version), so that a change that is
-/// submitted twice takes effect once.
+/// submitted twice takes effect once. An agent older than the stored one has no effect. An epoch that has declared its
+/// end stays ended, even if the submitter did not know of that yet (R5).
 class ClusterState {
  public:
     static constexpr std::size_t max_audit = 10'000;           ///< then the oldest are dropped

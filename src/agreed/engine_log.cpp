@@ -121,7 +121,7 @@ void EngineLog::saw_entries(const std::shared_ptr<Looking>& looking) {
     if (looking->failure) return looked(*looking->failure);
     for (const std::string& entry : looking->found) {
         if (entry.empty()) return look_at_mark(looking);
-        parts_.apply(++applied_, entry);
+        parts_.machine.apply(++applied_, entry);
     }
     looking->asked = std::min(2 * looking->asked, entries_at_once);
     look_at_entries(looking);
@@ -156,7 +156,7 @@ void EngineLog::load(const std::shared_ptr<Looking>& looking) {
                                         return look_at_mark(looking);  // a newer snapshot has replaced it meanwhile
                                     whole += chunk;
                                 }
-                                if (const auto installed = parts_.install(whole); !installed)
+                                if (const auto installed = parts_.machine.install(whole); !installed)
                                     return looked(installed.error());
                                 applied_ = looking->mark.end;
                                 looking->asked = 1;
@@ -210,7 +210,7 @@ void EngineLog::confirm() {
         appending_now_ = false;
         if (!found) return finish(found.error());
         if (Mark::parse(found->value.bytes).below > applied_ + 1) return look();
-        parts_.apply(++applied_, to_append_.front().entry);
+        parts_.machine.apply(++applied_, to_append_.front().entry);
         save_if_long();
         finish({});
     }));
@@ -234,7 +234,7 @@ void EngineLog::save() {
     if (saving_ || applied_ == 0) return;
     saving_ = true;
     const auto saving = std::make_shared<Saving>();
-    saving->bytes = parts_.take_snapshot();
+    saving->bytes = parts_.machine.snapshot();
     saving->mark.end = applied_;
     saving->mark.below = applied_ > kept_behind ? applied_ - kept_behind : 0;
     saving->mark.chunks = (saving->bytes.size() + parts_.chunk_bytes - 1) / parts_.chunk_bytes;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "agreed/log.h"
 #include "base/alive.h"
-#include "consensus/log_messages.h"
 #include "store/cas/document.h"
 
 namespace holdfast::agreed {
@@ -19,7 +19,7 @@ namespace holdfast::agreed {
 ///
 /// From time to time a front writes a snapshot and deletes old entries. A front that missed those entries continues
 /// from the snapshot. A front that wrote to an index below it, where an entry had been, detects that before it answers.
-class EngineLog {
+class EngineLog final : public Log {
  public:
     /// Number of entries kept before a snapshot, for fronts that are behind.
     static constexpr consensus::LogIndex kept_behind = 1000;
@@ -27,24 +27,22 @@ class EngineLog {
     struct Parts {
         store::cas::Engine& engine;
         std::function<store::cas::WriteId()> next_write;
-        std::function<void(consensus::LogIndex index, const std::string& entry)> apply;
-        std::function<std::string()> take_snapshot;
-        std::function<Result<void>(const std::string& snapshot)> install;
+        StateMachine& machine;
         consensus::LogIndex entries_before_snapshot = 2000;
         std::size_t chunk_bytes = 256 * 1024;  ///< of a snapshot; no engine takes more at once
     };
     explicit EngineLog(Parts parts);
-    ~EngineLog();
+    ~EngineLog() override;
 
     /// Reads and applies the new entries in order. Answers when there are no more.
     void catch_up(Callback<Result<void>> done);
 
-    /// Answers once the entry and all before it were applied here. After an error it may still be appended.
-    void append(std::string entry, Callback<Result<void>> done);
+    void append(std::string entry, Callback<Result<void>> done) override;
 
     /// Reads the entries of other fronts about once a second, and at once on their notice.
-    void advance(Instant now);
-    Instant next_due() const;
+    void advance(Instant now) override;
+    Instant next_due() const override;
+    void stop() override {}  // the engine's owner stops it
     static constexpr std::string_view notice = "log";
     void on_notice();
 

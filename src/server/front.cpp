@@ -46,9 +46,23 @@ Front::Front(Parts parts)
                .now = [this] { return parts_.clock ? parts_.clock() : now_; },
                .new_store = parts_.new_store,
                .remembered = parts_.remembered}),
-      tokens_({guard_, [this] { return next_write(); }, parts_.wall_ms}) {}
+      tokens_({guard_, [this] { return next_write(); }, parts_.wall_ms}),
+      agreement_(agreement_parts()),
+      log_({.engine = guard_, .next_write = [this] { return next_write(); }, .machine = agreement_.machine()}) {}
 
 Front::~Front() = default;
+
+/// The longest TTL is recorded for all fronts before any lease is granted for that long (engine_watch.h).
+agreed::Agreement::Parts Front::agreement_parts() {
+    return {
+        .reserves_tokens = false,  // the store does
+        .before_policy = [this](const lease::Policy& policy,
+                                Callback<Result<void>> done) { watch_.expect_ttl(policy.ttl_max, std::move(done)); },
+        .on_policy = [this](const lease::Policy& policy) { watch_.know_ttl(policy.ttl_max); },
+        .on_failure = [this](const Error& error) { parts_.warn(error.message); },
+        .unavailable = "store_unavailable",
+        .first_id = random_.next()};
+}
 
 store::cas::WriteId Front::next_write() {
     return ++last_write_;
@@ -125,8 +139,8 @@ void Front::checked(const Result<void>& outcome) {
     if (trouble_) parts_.log("the store can be reached again");
     trouble_.reset();
     store_->on_reachable();
-    durable_->on_reachable();
-    if (std::exchange(restores_policy_, false)) durable_->restore();
+    log_.on_notice();  // some may have been missed
+    if (std::exchange(restores_policy_, false)) log_.save();
 }
 
 void Front::take_number() {
@@ -144,15 +158,10 @@ void Front::take_number() {
 }
 
 void Front::load() {
-    durable_ = std::make_unique<agreed::EngineDurable>(
-        agreed::EngineDurable::Parts{.engine = guard_,
-                                     .next_write = [this] { return next_write(); },
-                                     .watch = watch_,
-                                     .first_id = random_.next(),
-                                     .on_failure = [this](const Error& error) { parts_.warn(error.message); }});
-    durable_->load([this](const Result<void>& loaded) {
+    log_.catch_up([this](const Result<void>& read) {
+        const Result<void> loaded = read ? agreement_.begin(log_) : read;
         if (!loaded) return finish(loaded);
-        watch_.expect_ttl(durable_->policy().ttl_max, [this](const Result<void>& expected) {
+        watch_.expect_ttl(agreement_.policy().ttl_max, [this](const Result<void>& expected) {
             if (!expected) return finish(expected);
             loaded_ = true;
             advance(now_);
@@ -175,7 +184,7 @@ void Front::finish(const Result<void>& outcome) {
 
 store::cas::EngineStore& Front::open(authority::Authority& authority, store::StoreListener& listener) {
     authority_ = &authority;
-    durable_->use(authority);
+    agreement_.use(authority);
     store_ = std::make_unique<store::cas::EngineStore>(store::cas::EngineStore::Parts{
         .engine = guard_,
         .listener = listener,
@@ -221,7 +230,7 @@ void Front::advance(Instant now) {
         }
     }
     if (loaded_ && ready_ && tokens_.last()) finish({});
-    if (authority_ != nullptr) durable_->advance(now);
+    if (authority_ != nullptr) agreement_.advance(now);
 }
 
 Instant Front::next_due() const {
@@ -229,7 +238,7 @@ Instant Front::next_due() const {
     Instant due = check_at_;
     if (number_ != 0 && reachable_ && !checking_) due = std::min(due, tokens_.next_due());
     if (reachable_ && !checking_) due = std::min(due, raise_at_);
-    if (authority_ != nullptr) due = std::min(due, durable_->next_due());
+    if (authority_ != nullptr) due = std::min(due, agreement_.next_due());
     return due;
 }
 
@@ -243,7 +252,8 @@ void Front::on_unreachable(const Error& why) {
 }
 
 void Front::on_notice(std::string_view notice) {
-    if (stopped_ || !store_ || durable_->on_notice(notice)) return;
+    if (stopped_ || !store_) return;
+    if (notice == agreed::EngineLog::notice) return log_.on_notice();
     store_->on_notice(notice);
 }
 
@@ -275,7 +285,7 @@ void Front::remember() {
 
 void Front::stop() {
     if (!std::exchange(stopped_, true)) remember();
-    if (durable_) durable_->stop();
+    agreement_.stop();
     if (store_) store_->stop();
     parts_.engine.stop();
 }

@@ -5,7 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "agreed/engine_durable.h"
+#include "agreed/agreement.h"
+#include "agreed/engine_log.h"
 #include "base/random.h"
 #include "store/cas/engine_marker.h"
 #include "store/cas/engine_store.h"
@@ -46,7 +47,8 @@ class Front final : private store::cas::EngineListener {
     // ---- once it is ready ----
     /// The number of this front. No other front has it, or has had it recently.
     std::uint64_t number() const { return number_; }
-    agreed::EngineDurable& durable() { return *durable_; }
+    /// What all fronts agree on. Complete once the front is ready.
+    agreed::Agreement& agreement() { return agreement_; }
     /// Makes the store. REQUIRES: called once, before advance().
     store::cas::EngineStore& open(authority::Authority& authority, store::StoreListener& listener);
     store::cas::EngineStore& store() { return *store_; }
@@ -72,6 +74,7 @@ class Front final : private store::cas::EngineListener {
     void on_unreachable(const Error& why) override;
     void on_notice(std::string_view notice) override;
 
+    agreed::Agreement::Parts agreement_parts();
     void check_engine();
     void settle_marker(const std::string& why);
     void on_lost(const std::string& why);
@@ -108,7 +111,8 @@ class Front final : private store::cas::EngineListener {
     store::cas::EngineWatch watch_;
     store::cas::EngineMarker marker_;
     store::cas::TokenBlocks tokens_;
-    std::unique_ptr<agreed::EngineDurable> durable_;
+    agreed::Agreement agreement_;
+    agreed::EngineLog log_;
     std::unique_ptr<store::cas::EngineStore> store_;
     authority::Authority* authority_ = nullptr;
 };

@@ -185,26 +185,6 @@ std::optional<store::cas::FrontMemory> read_memory(const StoreMemoryFile* file, 
     return std::nullopt;
 }
 
-/// Forwards to the durable state of a front, which exists only once the front is ready. REQUIRES: the front is ready
-/// before the first call.
-class FrontDurable final : public store::Durable {
- public:
-    explicit FrontDurable(Front& front) : front_(front) {}
-
-    void reserve_tokens(lease::Token ceiling, Callback<Result<void>> done) override {
-        front_.durable().reserve_tokens(ceiling, std::move(done));
-    }
-    void submit(store::Change change, std::optional<store::AuditEntry> audit, Callback<Result<void>> done) override {
-        front_.durable().submit(std::move(change), std::move(audit), std::move(done));
-    }
-    store::AuditPage audit(std::uint64_t after, std::size_t limit) const override {
-        return front_.durable().audit(after, limit);
-    }
-
- private:
-    Front& front_;
-};
-
 /// Members are declared in dependency order; destruction relies on it.
 class EngineHome final : public Home {
  public:
@@ -243,7 +223,7 @@ class EngineHome final : public Home {
 
     /// Mostly empty: open() passes the engine's state to the authority.
     authority::Authority::Parts authority_parts() override {
-        return {.durable = durable_,
+        return {.durable = front_.agreement(),
                 .policy = {},
                 .tokens_issued = 0,  // the store gives tokens
                 .wall_ms = wall_clock_ms(),
@@ -268,8 +248,8 @@ class EngineHome final : public Home {
         authority_ = &authority;
         authority.advance(store_clock_now());
         authority.number_requests_from(store::cas::first_request_of(front_.number()));
-        authority.take_policy(front_.durable().policy());
-        for (const store::SavedAgent& agent : front_.durable().agents())
+        authority.take_policy(front_.agreement().policy());
+        for (const store::SavedAgent& agent : front_.agreement().agents())
             authority.take_agent(agent);
         authority.recover_until(front_.recovering_until(), front_.recovering_why());
         store::cas::EngineStore& store = front_.open(authority, authority.listener());
@@ -356,7 +336,6 @@ class EngineHome final : public Home {
     const std::unique_ptr<StoreMemoryFile> file_;
     EngineInTurns engine_;
     Front front_;
-    FrontDurable durable_{front_};
     BootTimer pulse_{loop_, [this] { pulse(); }};
     Preparation preparation_;
     Instant patient_until_;

@@ -5,12 +5,12 @@
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
 
-#include "agreed/cluster_durable.h"
+#include "agreed/consensus_log.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "server/cluster.h"
-#include "server/replicated_file.h"
+#include "server/open_log.h"
 #include "server/store_host.h"
 #include "statefile/durable_state.h"
 #include "store/memory/memory_store.h"
@@ -55,18 +55,18 @@ class LocalHome final : public Home {
 
     ~LocalHome() override { leave(); }
 
-    /// Whether the replicated state could be opened. Without it this home is unusable.
-    Result<void> opened() const { return node->state ? Result<void>() : node->state.error(); }
+    /// Whether the log could be opened. Without it this home is unusable.
+    Result<void> opened() const { return node->opened; }
 
     authority::Authority::Parts authority_parts() override {
         const bool is_node = parts.cluster.has_value();
-        return {.durable = node->outer(),
-                .policy = state().policy(),
+        return {.durable = node->agreement,
+                .policy = node->agreement.policy(),
                 .tokens_issued = is_node ? 0 : found.token_ceiling,  // in a cluster the store gives tokens (Q11)
                 .wall_ms = wall_clock_ms(),
                 .started_at = parts.started_at,
                 .recovering_until = is_node ? Instant{} : recovering_until,  // the other members keep granting (Q10)
-                .agents = state().agents(),
+                .agents = node->agreement.agents(),
                 .seed = random_seed(),
                 .first_request = is_node ? store::quorum::first_request(parts.cluster->members.self, found.boot) : 1,
                 .teller = is_node ? authority::Events::Teller::store : authority::Events::Teller::authority,
@@ -77,7 +77,8 @@ class LocalHome final : public Home {
         authority = &using_it;
         host = make_host(using_it.listener());
         host->store().advance(parts.started_at);
-        state().use(using_it);
+        node->agreement.use(using_it);
+        node->log->stand(using_it);
         return host->store();
     }
 
@@ -103,15 +104,14 @@ class LocalHome final : public Home {
     std::vector<Driven> driven() override {
         std::vector<Driven> all = host->driven();
         all.push_back({[this](Instant now) { durable.advance(now); }, [this] { return durable.next_deadline(); }});
-        all.push_back({[this](Instant now) { state().advance(now); }, [this] { return state().next_due(); }});
+        agreed::Agreement& agreement = node->agreement;
+        all.push_back({[&](Instant now) { agreement.advance(now); }, [&] { return agreement.next_due(); }});
         return all;
     }
 
     Result<void> start(Driver& driver) override { return host->start(driver); }
 
-    void leave() override {
-        if (node->state) (*node->state)->stop();
-    }
+    void leave() override { node->agreement.stop(); }
     void stop(std::function<void()> done) override { host->stop(std::move(done)); }
 
     /// S1: saves every live lease. Nothing can be granted or renewed any more.
@@ -162,47 +162,61 @@ class LocalHome final : public Home {
     std::string quorum_status() override { return parts.cluster ? host->status() : std::string(); }
 
  private:
-    agreed::ReplicatedState& state() { return **node->state; }
-
-    /// The layers through which the authority's durable writes pass, in order. A standalone server is the only member
-    /// of its own cluster.
+    /// The way of the authority's durable writes. A standalone server is the only member of its own cluster.
     struct Node {
-        Result<std::unique_ptr<agreed::ReplicatedState>> state;
-        std::optional<agreed::ClusterDurable> durable{};
-        Cluster* cluster = nullptr;
+        explicit Node(agreed::Agreement::Parts parts) : agreement(std::move(parts)) {}
 
-        store::Durable& outer() { return durable ? static_cast<store::Durable&>(*durable) : **state; }
+        agreed::Agreement agreement;
+        std::optional<agreed::ConsensusLog> log;
+        Result<void> opened;
+        Cluster* cluster = nullptr;
     };
+    agreed::Agreement::Parts agreement_parts() {
+        agreed::Agreement::Parts made{.disk = &durable,
+                                      .ttl_max_on_disk = found.ttl_max,
+                                      .founding = agreed::Founding{{}, {"alone"}},
+                                      .on_failure = [this](const Error& error) { on_write_failed(error); },
+                                      .first_id = random_seed()};
+        if (!parts.cluster) return made;
+        parts.cluster->fit(made.founding->policy);
+        made.founding->members = parts.cluster->members.ids();
+        made.ttl_max_on_disk = std::min(found.ttl_max, parts.cluster->longest_ttl);
+        made.reserves_tokens = false;
+        made.before_policy = [this](const lease::Policy& policy, Callback<Result<void>> done) {
+            done(parts.cluster->check(policy));
+        };
+        return made;
+    }
     std::unique_ptr<Node> make_node() {
-        const auto to_loop = [this](Callback<> function) { post(std::move(function)); };
-        lease::Policy first_policy;
-        Duration local_ttl_max = found.ttl_max;
-        if (parts.cluster) {
-            parts.cluster->fit(first_policy);
-            local_ttl_max = std::min(local_ttl_max, parts.cluster->longest_ttl);
+        agreed::Agreement::Parts agreement = agreement_parts();
+        const agreed::Founding founding = *agreement.founding;
+        auto made = std::make_unique<Node>(std::move(agreement));
+        auto opened = open_log({.path = parts.log_file,
+                                .post = [this](Callback<> function) { post(std::move(function)); },
+                                .on_failure = [this](const Error& error) { on_write_failed(error); },
+                                .on_written = [this] { on_written(); }},
+                               founding);
+        if (!opened) {
+            made->opened = opened.error();
+            return made;
         }
-        auto made = std::make_unique<Node>(Node{open_replicated_state(
-            {parts.log_file, to_loop},
-            {.node = parts.cluster ? parts.cluster->members.self : store::quorum::NodeIndex{0},
-             .members = parts.cluster ? parts.cluster->members.ids() : std::vector<std::string>{"alone"},
-             .local = durable,
-             .local_ttl_max = local_ttl_max,
-             .first_policy = std::move(first_policy),
-             .send = [this](store::quorum::NodeIndex to,
-                            consensus::LogMessage message) { node->cluster->send(to, message); },
-             .on_failure = [this](const Error& error) { on_write_failed(error); },
-             .on_written = [this] { on_written(); },
-             .leader_ttl = parts.cluster ? std::min<Duration>(10s, parts.cluster->longest_ttl) : Duration{10s},
-             .seed = random_seed()})});
-        if (made->state && parts.cluster)
-            made->durable.emplace(agreed::ClusterDurable::Parts{
-                [this](const lease::Policy& policy) { return parts.cluster->check(policy); }, **made->state, to_loop});
+        made->log.emplace(agreed::ConsensusLog::Parts{
+            .machine = made->agreement.machine(),
+            .node = parts.cluster ? parts.cluster->members.self : store::quorum::NodeIndex{0},
+            .members = founding.members,
+            .disk = std::move(opened->disk),
+            .found = std::move(opened->found),
+            .send = [this](store::quorum::NodeIndex to,
+                           consensus::LogMessage message) { node->cluster->send(to, message); },
+            .leader_ttl = parts.cluster ? std::min<Duration>(10s, parts.cluster->longest_ttl) : Duration{10s},
+            .seed = random_seed()});
+        made->opened = made->agreement.begin(*made->log);
         return made;
     }
 
     std::unique_ptr<StoreHost> make_host(store::StoreListener& listener) {
         if (!parts.cluster) return std::make_unique<MemoryHost>(listener);
-        agreed::ReplicatedState& state = this->state();
+        agreed::ConsensusLog& log = *node->log;
         auto cluster = std::make_unique<Cluster>(Cluster::Parts{
             .loop = parts.loop,
             .settings = *parts.cluster,
@@ -219,16 +233,16 @@ class LocalHome final : public Home {
                 [this](std::vector<store::quorum::LifeMark> lives, Callback<Result<void>> done) {
                     durable.save_peer_lives(std::move(lives), std::move(done));
                 },
-            .on_log_message = [&state](store::quorum::NodeIndex from,
-                                       const consensus::LogMessage& message) { state.receive(from, message); },
+            .on_log_message = [&log](store::quorum::NodeIndex from,
+                                     const consensus::LogMessage& message) { log.receive(from, message); },
             .on_peer =
-                [this, &state](store::quorum::NodeIndex peer, bool reachable) {
-                    state.on_peer(peer, reachable);
+                [this, &log](store::quorum::NodeIndex peer, bool reachable) {
+                    log.on_peer(peer, reachable);
                     if (tell_of_node) tell_of_node(peer + 1U, reachable);
                 },
             .log_status =
-                [&state] {
-                    const agreed::ReplicatedState::Status status = state.status();
+                [&log] {
+                    const agreed::ConsensusLog::Status status = log.status();
                     return LogStatus{status.committed, status.applied, status.leads};
                 }});
         node->cluster = cluster.get();

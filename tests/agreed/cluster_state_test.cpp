@@ -122,16 +122,16 @@ TEST_F(ClusterStateTest, a_policy_that_contradicts_itself_is_refused_everywhere)
 }
 
 TEST_F(ClusterStateTest, keeps_agents_and_never_goes_back_to_an_older_life) {
-    EXPECT_EQ(run(AgentCommand{{"anna", 5, 2, false}}), CommandOutcome::applied);
-    EXPECT_EQ(run(AgentCommand{{"anna", 5, 1, false}}), CommandOutcome::conflict);
-    EXPECT_EQ(run(AgentCommand{{"anna", 5, 2, true}}), CommandOutcome::applied);
+    EXPECT_EQ(run(store::SavedAgent{"anna", 5, 2, false}), CommandOutcome::applied);
+    EXPECT_EQ(run(store::SavedAgent{"anna", 5, 1, false}), CommandOutcome::conflict);
+    EXPECT_EQ(run(store::SavedAgent{"anna", 5, 2, true}), CommandOutcome::applied);
     EXPECT_EQ(state_.agents().at("anna"), (store::SavedAgent{"anna", 5, 2, true}));
-    EXPECT_EQ(run(ForgetAgentCommand{"anna"}), CommandOutcome::applied);
-    EXPECT_EQ(run(ForgetAgentCommand{"anna"}), CommandOutcome::applied) << "it is not there either";
+    EXPECT_EQ(run(store::ForgottenAgent{"anna"}), CommandOutcome::applied);
+    EXPECT_EQ(run(store::ForgottenAgent{"anna"}), CommandOutcome::applied) << "it is not there either";
     EXPECT_TRUE(state_.agents().empty());
     EXPECT_EQ(heard_, (std::vector<std::string>{"+anna", "+anna", "-anna"}));
-    EXPECT_EQ(run(AgentCommand{{"", 5, 1, false}}), CommandOutcome::refused);
-    EXPECT_EQ(run(AgentCommand{{"bert", 5, 0, false}}), CommandOutcome::refused);
+    EXPECT_EQ(run(store::SavedAgent{"", 5, 1, false}), CommandOutcome::refused);
+    EXPECT_EQ(run(store::SavedAgent{"bert", 5, 0, false}), CommandOutcome::refused);
 }
 
 TEST_F(ClusterStateTest, remembers_what_the_cluster_was_made_of) {
@@ -152,7 +152,7 @@ TEST_F(ClusterStateTest, keeps_the_audit_of_what_took_effect) {
     const store::AuditEntry done{"admin", 77, "ban eve"};
     run(PolicyCommand{0, lease::Policy{}, some_policy()}, done);
     run(PolicyCommand{0, lease::Policy{}, some_policy()}, store::AuditEntry{"admin", 78, "too late"});
-    run(AuditCommand{}, store::AuditEntry{"admin", 79, "revoke x#1"});
+    run(store::OnlyAudited{}, store::AuditEntry{"admin", 79, "revoke x#1"});
     ASSERT_EQ(state_.audit().size(), 2U);
     EXPECT_EQ(state_.audit()[0], done);
     EXPECT_EQ(state_.audit()[1].what, "revoke x#1");
@@ -160,18 +160,18 @@ TEST_F(ClusterStateTest, keeps_the_audit_of_what_took_effect) {
 
 TEST_F(ClusterStateTest, the_oldest_of_the_audit_make_room) {
     for (std::size_t i = 0; i <= ClusterState::max_audit; ++i)
-        run(AuditCommand{}, store::AuditEntry{"admin", static_cast<std::int64_t>(i), "x"});
+        run(store::OnlyAudited{}, store::AuditEntry{"admin", static_cast<std::int64_t>(i), "x"});
     EXPECT_EQ(state_.audit().size(), ClusterState::max_audit);
     EXPECT_EQ(state_.audit().front().at_wall_ms, 1);
     for (int i = 0; i < 2000; ++i)
-        run(AuditCommand{}, store::AuditEntry{"admin", i, std::string(5000, 'x')});
+        run(store::OnlyAudited{}, store::AuditEntry{"admin", i, std::string(5000, 'x')});
     EXPECT_LT(state_.audit().size(), 2000U);
     EXPECT_EQ(state_.audit().back().what.size(), ClusterState::max_audit_text_bytes);
 }
 
 TEST_F(ClusterStateTest, a_snapshot_makes_the_same_state_elsewhere) {
     change(some_policy());
-    run(AgentCommand{{"anna", -5, 2, true}}, store::AuditEntry{"admin", 1, "x"});
+    run(store::SavedAgent{"anna", -5, 2, true}, store::AuditEntry{"admin", 1, "x"});
     run(MembersCommand{{"a=one:1"}});
     ClusterState other({});
     ASSERT_TRUE(other.install(state_.snapshot()));
@@ -185,14 +185,14 @@ TEST_F(ClusterStateTest, a_snapshot_makes_the_same_state_elsewhere) {
 
 TEST_F(ClusterStateTest, the_same_entries_make_the_same_state_with_a_snapshot_in_between_or_without) {
     change(some_policy());
-    run(AgentCommand{{"anna", 5, 2, false}});
+    run(store::SavedAgent{"anna", 5, 2, false});
     ClusterState other({});
     ASSERT_TRUE(other.install(state_.snapshot()));
     const std::size_t before = entries_.size();
     lease::Policy later = state_.policy();
     later.bans.clear();
     change(later);
-    run(AgentCommand{{"bert", 6, 1, false}}, store::AuditEntry{"bert", 3, "came"});
+    run(store::SavedAgent{"bert", 6, 1, false}, store::AuditEntry{"bert", 3, "came"});
     for (std::size_t i = before; i < entries_.size(); ++i)
         other.apply(i + 1, entries_[i]);
     EXPECT_EQ(other.snapshot(), state_.snapshot());
@@ -231,7 +231,7 @@ TEST_F(ClusterStateTest, is_never_larger_than_a_snapshot_may_be) {
     EXPECT_GT(state_.policy().bans.size(), 4000U);
     const std::string id(lease::limits::holder_bytes - 10, 'a');
     for (int i = 0; i < 30'000; ++i)
-        run(AgentCommand{{id + std::to_string(i), i, 1, false}}, store::AuditEntry{id, i, reason});
+        run(store::SavedAgent{id + std::to_string(i), i, 1, false}, store::AuditEntry{id, i, reason});
     EXPECT_EQ(done_.back().second, CommandOutcome::refused);
     EXPECT_LT(state_.snapshot().size(), consensus::ReplicatedLog::max_snapshot_bytes);
 }

@@ -9,27 +9,28 @@ namespace holdfast::agreed {
 namespace {
 
 /// A front that keeps the words of the log in a list.
-struct Reader {
+struct Reader final : StateMachine {
     explicit Reader(server::FrontWorld& the_world, consensus::LogIndex snapshot_after = 1'000'000)
         : world(the_world),
           engine(the_world.server),
           log({.engine = engine,
                .next_write = the_world.writes(),
-               .apply = [this](consensus::LogIndex, const std::string& entry) { words.push_back(entry); },
-               .take_snapshot = [this] { return joined(); },
-               .install =
-                   [this](const std::string& snapshot) {
-                       ++installed;
-                       words.clear();
-                       std::string word;
-                       for (const char c : snapshot) {
-                           if (c != ' ') word += c;
-                           if (c == ' ') words.push_back(std::exchange(word, {}));
-                       }
-                       return Result<void>();
-                   },
+               .machine = *this,
                .entries_before_snapshot = snapshot_after,
                .chunk_bytes = 100}) {}
+
+    void apply(consensus::LogIndex, const std::string& entry) override { words.push_back(entry); }
+    std::string snapshot() const override { return joined(); }
+    Result<void> install(const std::string& snapshot) override {
+        ++installed;
+        words.clear();
+        std::string word;
+        for (const char c : snapshot) {
+            if (c != ' ') word += c;
+            if (c == ' ') words.push_back(std::exchange(word, {}));
+        }
+        return {};
+    }
 
     std::string joined() const {
         return std::accumulate(words.begin(), words.end(), std::string(),

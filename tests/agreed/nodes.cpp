@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "server/open_log.h"
 #include "store/quorum/quorum_config.h"
 
 namespace holdfast::agreed {
@@ -22,7 +23,7 @@ Nodes::Nodes(std::size_t count, lease::Policy first_policy)
 
 Nodes::~Nodes() {
     for (const auto& node : nodes_) {
-        node->state->stop();
+        node->agreement->stop();
         node->store->stop();
     }
     run_posted();
@@ -35,31 +36,40 @@ void Nodes::start(std::size_t index) {
     for (std::size_t i = 0; i < nodes_.size(); ++i)
         members.push_back(std::string(1, static_cast<char>('a' + i)) + "=localhost:" + std::to_string(7000 + i));
     const auto self = static_cast<store::quorum::NodeIndex>(index);
-    auto opened =
-        server::open_replicated_state({directory_ / ("log-" + std::to_string(index)),
-                                       [this](Callback<> function) {
-                                           const std::lock_guard lock(mutex_);
-                                           posted_.push_back(std::move(function));
-                                       }},
-                                      {.node = self,
-                                       .members = members,
-                                       .local = node.local,
-                                       .local_ttl_max = node.local.saved.value_or(first_policy_.ttl_max),
-                                       .first_policy = first_policy_,
-                                       .send =
-                                           [this, self](store::quorum::NodeIndex to, consensus::LogMessage message) {
-                                               log_flying_.push_back({self, to, std::move(message)});
-                                           },
-                                       .on_failure = [this](const Error& error) { failures.push_back(error); },
-                                       .seed = random_seed()});
+    const auto post = [this](Callback<> function) {
+        const std::lock_guard lock(mutex_);
+        posted_.push_back(std::move(function));
+    };
+    const auto fail = [this](const Error& error) { failures.push_back(error); };
+    const Founding founding{first_policy_, members};
+    auto opened = server::open_log(
+        {.path = directory_ / ("log-" + std::to_string(index)), .post = post, .on_failure = fail}, founding);
     ASSERT_TRUE(opened) << opened.error().message;
-    node.state = std::move(*opened);
+    node.agreement = std::make_unique<Agreement>(
+        Agreement::Parts{.disk = &node.local,
+                         .ttl_max_on_disk = node.local.saved.value_or(first_policy_.ttl_max),
+                         .founding = founding,
+                         .on_failure = fail,
+                         .first_id = random_seed()});
+    node.log = std::make_unique<ConsensusLog>(
+        ConsensusLog::Parts{.machine = node.agreement->machine(),
+                            .node = self,
+                            .members = members,
+                            .disk = std::move(opened->disk),
+                            .found = std::move(opened->found),
+                            .send =
+                                [this, self](store::quorum::NodeIndex to, consensus::LogMessage message) {
+                                    log_flying_.push_back({self, to, std::move(message)});
+                                },
+                            .seed = random_seed()});
+    const Result<void> begun = node.agreement->begin(*node.log);
+    ASSERT_TRUE(begun) << begun.error().message;
     node.authority = std::make_unique<authority::Authority>(authority::Authority::Parts{
-        .durable = *node.state,
-        .policy = node.state->policy(),
+        .durable = *node.agreement,
+        .policy = node.agreement->policy(),
         .tokens_issued = 0,
         .wall_ms = 1000,
-        .agents = node.state->agents(),
+        .agents = node.agreement->agents(),
         .first_request = store::quorum::first_request(self, static_cast<store::quorum::BootNumber>(node.boot)),
         .teller = authority::Events::Teller::store});
     node.store = std::make_unique<store::quorum::QuorumStore>(store::quorum::QuorumStore::Parts{
@@ -69,7 +79,8 @@ void Nodes::start(std::size_t index) {
         .seed = index,
         .send = [this](store::quorum::Envelope envelope) { flying_.push_back(std::move(envelope)); }});
     node.authority->use(*node.store);
-    node.state->use(*node.authority);
+    node.agreement->use(*node.authority);
+    node.log->stand(*node.authority);
 }
 
 void Nodes::introduce(std::size_t node) {
@@ -80,12 +91,13 @@ void Nodes::introduce(std::size_t node) {
 
 void Nodes::restart(std::size_t index) {
     Node& node = *nodes_[index];
-    node.state->stop();
+    node.agreement->stop();
     node.store->stop();
     run_posted();
     node.store.reset();
     node.authority.reset();
-    node.state.reset();
+    node.log.reset();
+    node.agreement.reset();
     ++node.boot;
     start(index);
     for (std::size_t i = 0; i < nodes_.size(); ++i)
@@ -114,7 +126,7 @@ bool Nodes::deliver() {
     if (log_flying_.empty()) return false;
     const LogEnvelope envelope = std::move(log_flying_.front());
     log_flying_.pop_front();
-    if (carries(envelope.from, envelope.to)) nodes_[envelope.to]->state->receive(envelope.from, envelope.message);
+    if (carries(envelope.from, envelope.to)) nodes_[envelope.to]->log->receive(envelope.from, envelope.message);
     return true;
 }
 
@@ -123,7 +135,7 @@ void Nodes::turn() {
         while (node->store->advance(now_)) {
         }
         node->authority->advance(now_);
-        node->state->advance(now_);
+        node->agreement->advance(now_);
         if (const auto wanted = node->store->acceptor().wants_ceiling())
             node->store->acceptor().raise_token_ceiling(*wanted);
     }
@@ -137,7 +149,7 @@ void Nodes::pass(Duration time) {
             while (deliver())
                 turn();
             for (const auto& node : nodes_)
-                node->state->drain();
+                node->log->drain();
             busy = run_posted();
         }
     }
@@ -157,8 +169,8 @@ void Nodes::cut_off(std::size_t node, bool is_cut) {
         cut_.erase(index);
     for (std::size_t other = 0; other < nodes_.size(); ++other) {
         if (other == node) continue;
-        nodes_[other]->state->on_peer(index, !is_cut);
-        nodes_[node]->state->on_peer(static_cast<store::quorum::NodeIndex>(other), !is_cut);
+        nodes_[other]->log->on_peer(index, !is_cut);
+        nodes_[node]->log->on_peer(static_cast<store::quorum::NodeIndex>(other), !is_cut);
     }
 }
 
@@ -167,9 +179,9 @@ std::size_t Nodes::leader() {
     const auto agree = [&] {
         leaders.clear();
         for (std::size_t i = 0; i < nodes_.size(); ++i)
-            if (!cut_.contains(static_cast<store::quorum::NodeIndex>(i))) leaders.insert(state(i).status().leader);
+            if (!cut_.contains(static_cast<store::quorum::NodeIndex>(i))) leaders.insert(log(i).status().leader);
         const auto leads = *leaders.begin();
-        return leaders.size() == 1 && leads && !cut_.contains(*leads) && state(*leads).status().leads;
+        return leaders.size() == 1 && leads && !cut_.contains(*leads) && log(*leads).status().leads;
     };
     EXPECT_TRUE(until(agree)) << "nobody leads";
     return leaders.begin()->value_or(0);

@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "agreed/agreement.h"
+#include "agreed/consensus_log.h"
 #include "authority/desk.h"
-#include "server/replicated_file.h"
 #include "store/quorum/quorum_store.h"
 
 namespace holdfast::agreed {
@@ -20,7 +21,8 @@ class Nodes {
  public:
     struct Node {
         authority::TestLocalDurable local;
-        std::unique_ptr<ReplicatedState> state;
+        std::unique_ptr<Agreement> agreement;
+        std::unique_ptr<ConsensusLog> log;
         std::unique_ptr<authority::Authority> authority;
         std::unique_ptr<store::quorum::QuorumStore> store;
         store::quorum::BootNumber boot = 1;
@@ -30,7 +32,8 @@ class Nodes {
     ~Nodes();
 
     authority::Authority& at(std::size_t node) { return *nodes_[node]->authority; }
-    ReplicatedState& state(std::size_t node) { return *nodes_[node]->state; }
+    Agreement& agreement(std::size_t node) { return *nodes_[node]->agreement; }
+    ConsensusLog& log(std::size_t node) { return *nodes_[node]->log; }
     authority::TestLocalDurable& local(std::size_t node) { return nodes_[node]->local; }
 
     /// Milliseconds go by, with messages delivered in each.

@@ -21,12 +21,12 @@ class WatchedLogs : public ::testing::Test {
         applied[node] = index;
         checker.applied(node, index, value);
     }
-    void stand(unsigned node, agreed::ReplicatedState::Status status = {}) {
+    void stand(unsigned node, agreed::ConsensusLog::Status status = {}) {
         status.applied = applied[node];
         checker.stands(node, status, states[node], states[node].policy());
     }
-    agreed::ReplicatedState::Status leading(unsigned node, lease::Token term, consensus::LogIndex committed) {
-        agreed::ReplicatedState::Status status;
+    agreed::ConsensusLog::Status leading(unsigned node, lease::Token term, consensus::LogIndex committed) {
+        agreed::ConsensusLog::Status status;
         status.leads = true;
         status.leader = static_cast<store::quorum::NodeIndex>(node);
         status.ballot = {term, static_cast<store::quorum::NodeIndex>(node)};
@@ -89,7 +89,7 @@ TEST_F(WatchedLogs, must_be_enforced) {
     const std::vector<std::string> members{"a", "b"};
     apply(0, 1, agreed::encode_command({1, {}}, agreed::MembersCommand{members}));
     apply(0, 2, entry("x", 0));
-    agreed::ReplicatedState::Status status;
+    agreed::ConsensusLog::Status status;
     status.applied = 2;
     checker.stands(0, status, states[0], lease::Policy{});
     EXPECT_EQ(rule, "L3");
@@ -105,7 +105,7 @@ TEST_F(WatchedLogs, are_complete_with_whoever_leads) {
 TEST_F(WatchedLogs, have_one_leader_in_a_term) {
     stand(0, leading(0, 7, 0));
     EXPECT_EQ(checker.counts().leaders, 1U);
-    agreed::ReplicatedState::Status other = leading(1, 7, 0);
+    agreed::ConsensusLog::Status other = leading(1, 7, 0);
     stand(1, other);
     EXPECT_EQ(rule, "L1");
 }

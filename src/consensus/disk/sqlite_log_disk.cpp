@@ -9,6 +9,7 @@ SqliteLogDisk::SqliteLogDisk(Parts parts)
     : file_(std::move(parts.file)),
       post_(std::move(parts.post)),
       on_failure_(std::move(parts.on_failure)),
+      on_written_(std::move(parts.on_written)),
       worker_([this] { run(); }) {}
 
 SqliteLogDisk::~SqliteLogDisk() {
@@ -89,7 +90,10 @@ void SqliteLogDisk::run() {
 void SqliteLogDisk::answer_all(std::deque<Job> jobs, const Result<void>& outcome) {
     if (outcome) {
         for (Job& job : jobs)
-            post([done = std::move(job.done)]() mutable { done({}); });
+            post([this, done = std::move(job.done)]() mutable {
+                if (on_written_) on_written_();
+                done({});
+            });
         return;
     }
     post(

@@ -27,6 +27,7 @@ class SqliteLogDisk final : public LogDisk {
         std::unique_ptr<LogFile> file;
         std::function<void(Callback<>)> post;               ///< runs a function on the loop; callable from any thread
         std::function<void(const Error&)> on_failure = {};  ///< on the loop, for every write that failed
+        std::function<void()> on_written = {};              ///< on the loop, for every write that succeeded
     };
     /// Functions passed to `post` that have not run when the disk is destroyed do nothing.
     explicit SqliteLogDisk(Parts parts);
@@ -51,6 +52,7 @@ class SqliteLogDisk final : public LogDisk {
     std::unique_ptr<LogFile> file_;
     std::function<void(Callback<>)> post_;
     std::function<void(const Error&)> on_failure_;
+    std::function<void()> on_written_;
 
     std::mutex mutex_;
     std::condition_variable changed_;

@@ -43,13 +43,13 @@ FrontUnderTest::FrontUnderTest(FrontWorld& world, const Shape& shape) : engine_(
     world.run_until([&] { return ready.has_value(); });
     EXPECT_TRUE(ready && *ready);
     world.each_step = before;
-    authority_.emplace(authority::Authority::Parts{.durable = front_->durable(),
-                                                   .policy = front_->durable().policy(),
+    authority_.emplace(authority::Authority::Parts{.durable = front_->agreement(),
+                                                   .policy = front_->agreement().policy(),
                                                    .wall_ms = 1'800'000'000'000,
                                                    .started_at = world.local(),
                                                    .recovering_until = front_->recovering_until(),
                                                    .recovering_why = front_->recovering_why(),
-                                                   .agents = front_->durable().agents(),
+                                                   .agents = front_->agreement().agents(),
                                                    .first_request = store::cas::first_request_of(front_->number()),
                                                    .teller = authority::Events::Teller::store,
                                                    .store_gives_tokens = true});

@@ -1,10 +1,11 @@
-#include "agreed/replicated_state.h"
+#include "agreed/agreement.h"
 
 #include <gtest/gtest.h>
 
 #include "agreed/cluster_state.h"
 #include "agreed/nodes.h"
 #include "base/random.h"
+#include "server/open_log.h"
 
 namespace holdfast::agreed {
 namespace {
@@ -13,7 +14,7 @@ std::optional<Code> refusal(Nodes& nodes, std::size_t node, const std::string& h
     return refusal_of(nodes.acquire(node, authority::Desk::request(holder, {{resource}})));
 }
 
-TEST(ReplicatedState, enforces_a_change_made_through_one_node_on_all) {  // L3
+TEST(Agreement, enforces_a_change_made_through_one_node_on_all) {  // L3
     Nodes nodes(3);
     nodes.leader();
     ASSERT_TRUE(nodes.ban(1, "mallory"));
@@ -29,7 +30,7 @@ TEST(ReplicatedState, enforces_a_change_made_through_one_node_on_all) {  // L3
     EXPECT_TRUE(nodes.failures.empty());
 }
 
-TEST(ReplicatedState, lets_two_changes_at_once_through_two_nodes_both_take_effect) {
+TEST(Agreement, lets_two_changes_at_once_through_two_nodes_both_take_effect) {
     Nodes nodes(3);
     nodes.leader();
     int done = 0;
@@ -52,7 +53,7 @@ TEST(ReplicatedState, lets_two_changes_at_once_through_two_nodes_both_take_effec
     }
 }
 
-TEST(ReplicatedState, refuses_a_change_as_unavailable_while_no_majority_is_there) {
+TEST(Agreement, refuses_a_change_as_unavailable_while_no_majority_is_there) {
     Nodes nodes(3);
     const std::size_t leader = nodes.leader();
     for (std::size_t node = 0; node < 3; ++node)
@@ -70,7 +71,7 @@ TEST(ReplicatedState, refuses_a_change_as_unavailable_while_no_majority_is_there
     EXPECT_EQ(nodes.at(0).policy().ttl_min, 3s);
 }
 
-TEST(ReplicatedState, finds_another_leader_when_the_first_is_cut_off_which_follows_once_it_is_back) {  // L1
+TEST(Agreement, finds_another_leader_when_the_first_is_cut_off_which_follows_once_it_is_back) {  // L1
     Nodes nodes(3);
     const std::size_t first = nodes.leader();
     // Neither the name of the lease nor its TTL would pass what is set here.
@@ -81,14 +82,14 @@ TEST(ReplicatedState, finds_another_leader_when_the_first_is_cut_off_which_follo
     ASSERT_FALSE(refusal_of(nodes.change(first, change)));
     ASSERT_TRUE(nodes.ban(first, std::string(1, static_cast<char>('a' + (first + 1) % 3))));
     nodes.cut_off(first);
-    ASSERT_TRUE(nodes.until([&] { return !nodes.state(first).status().leads; })) << "it ceases by its own clock";
+    ASSERT_TRUE(nodes.until([&] { return !nodes.log(first).status().leads; })) << "it ceases by its own clock";
     const std::size_t second = nodes.leader();
     ASSERT_NE(second, first);
     ASSERT_TRUE(nodes.ban(second, "mallory"));
     EXPECT_FALSE(nodes.at(first).policy().bans.contains("mallory"));
     nodes.cut_off(first, false);
     EXPECT_TRUE(nodes.until([&] { return nodes.at(first).policy().bans.contains("mallory"); }));
-    EXPECT_EQ(nodes.state(first).status().leader, nodes.state(second).status().leader);
+    EXPECT_EQ(nodes.log(first).status().leader, nodes.log(second).status().leader);
     std::optional<store::ListPage> page;
     nodes.at(second).list({.name_space = {}, .prefix = "leader:", .holder = {}},
                           [&](authority::Answer<store::ListPage> found) { page = std::get<store::ListPage>(found); });
@@ -96,7 +97,7 @@ TEST(ReplicatedState, finds_another_leader_when_the_first_is_cut_off_which_follo
     EXPECT_EQ(page->leases[0].lease.holder, std::string(1, static_cast<char>('a' + second)));
 }
 
-TEST(ReplicatedState, knows_on_all_nodes_the_agents_that_registered_through_one) {  // G5
+TEST(Agreement, knows_on_all_nodes_the_agents_that_registered_through_one) {  // G5
     Nodes nodes(3);
     nodes.leader();
     ASSERT_FALSE(refusal_of(nodes.put_agent(0, {.caller = {}, .id = "worker", .priority = 7, .epoch = 1})));
@@ -122,7 +123,7 @@ TEST(ReplicatedState, knows_on_all_nodes_the_agents_that_registered_through_one)
     EXPECT_EQ(refusal_of(nodes.acquire(1, std::move(older))), Code::stale_epoch);
 }
 
-TEST(ReplicatedState, forgets_an_agent_on_all_nodes) {
+TEST(Agreement, forgets_an_agent_on_all_nodes) {
     Nodes nodes(3);
     nodes.leader();
     ASSERT_FALSE(refusal_of(nodes.put_agent(0, {.caller = {}, .id = "worker", .priority = 7, .epoch = {}})));
@@ -135,7 +136,7 @@ TEST(ReplicatedState, forgets_an_agent_on_all_nodes) {
         EXPECT_TRUE(nodes.until([&] { return !nodes.at(node).is_agent("worker"); }));
 }
 
-TEST(ReplicatedState, tells_on_every_node_who_did_what) {
+TEST(Agreement, tells_on_every_node_who_did_what) {
     Nodes nodes(3);
     nodes.leader();
     authority::PolicyChange change;
@@ -156,7 +157,7 @@ TEST(ReplicatedState, tells_on_every_node_who_did_what) {
     }
 }
 
-TEST(ReplicatedState, brings_a_node_up_to_date_that_was_away_for_longer_than_the_log_is_kept) {
+TEST(Agreement, brings_a_node_up_to_date_that_was_away_for_longer_than_the_log_is_kept) {
     Nodes nodes(3);
     const std::size_t away = (nodes.leader() + 1) % 3;
     const std::size_t there = (away + 1) % 3;
@@ -169,11 +170,11 @@ TEST(ReplicatedState, brings_a_node_up_to_date_that_was_away_for_longer_than_the
     std::optional<authority::Answer<bool>> forgotten;
     nodes.at(leader).forget_agent("early", [&](authority::Answer<bool> answer) { forgotten = std::move(answer); });
     for (int i = 0; i < 1200; ++i) {
-        nodes.state(leader).submit(store::OnlyAudited{}, store::AuditEntry{"somebody", i, "something"},
-                                   [](const Result<void>&) {});
+        nodes.agreement(leader).submit(store::OnlyAudited{}, store::AuditEntry{"somebody", i, "something"},
+                                       [](const Result<void>&) {});
         if (i % 200 == 0) nodes.pass(20ms);
     }
-    ASSERT_TRUE(nodes.until([&] { return nodes.state(leader).status().committed > 1200; }));
+    ASSERT_TRUE(nodes.until([&] { return nodes.log(leader).status().committed > 1200; }));
     nodes.cut_off(away, false);
     EXPECT_TRUE(nodes.until([&] { return nodes.at(away).policy().bans.contains("mallory"); }));
     EXPECT_TRUE(nodes.until([&] { return nodes.at(away).is_agent("late"); }));
@@ -189,35 +190,35 @@ class StalledDisk final : public consensus::LogDisk {
     std::vector<Callback<Result<void>>> held_;
 };
 
-TEST(ReplicatedState, does_not_make_a_change_twice_that_it_finds_in_a_snapshot) {  // L3
+TEST(Agreement, does_not_make_a_change_twice_that_it_finds_in_a_snapshot) {  // L3
     const std::vector<std::string> members{"a=localhost:1", "b=localhost:2", "c=localhost:3"};
     ClusterState leader({});
     leader.apply(1, encode_command({1, {}}, MembersCommand{members}));
     authority::TestLocalDurable local;
     std::vector<consensus::LogMessage> sent;
-    const auto made = ReplicatedState::make(
-        {.node = 0,
-         .members = members,
-         .local = local,
-         .disk = std::make_unique<StalledDisk>(),
-         .found = {{}, 1, consensus::LogSnapshot{1, leader.snapshot()}, {}},
-         .send = [&](store::quorum::NodeIndex, consensus::LogMessage message) { sent.push_back(message); },
-         .seed = 1});
-    ASSERT_TRUE(made);
-    ReplicatedState& state = **made;
+    Agreement agreement({.disk = &local, .founding = Founding{{}, members}, .first_id = 1});
+    ConsensusLog log({.machine = agreement.machine(),
+                      .node = 0,
+                      .members = members,
+                      .disk = std::make_unique<StalledDisk>(),
+                      .found = {{}, 1, consensus::LogSnapshot{1, leader.snapshot()}, {}},
+                      .send = [&](store::quorum::NodeIndex, consensus::LogMessage message) { sent.push_back(message); },
+                      .seed = 1});
+    ASSERT_TRUE(agreement.begin(log));
     const consensus::LogBallot ballot{5, 1};
-    state.advance(Instant{1000s});
-    state.receive(1, consensus::LogAccept{ballot, 1, {}});
+    agreement.advance(Instant{1000s});
+    log.receive(1, consensus::LogAccept{ballot, 1, {}});
     lease::Policy changed;
     changed.bans["mallory"] = {};
     std::optional<Result<void>> told;
-    state.submit(changed, store::AuditEntry{"admin", 7, "ban mallory"}, [&](Result<void> outcome) { told = outcome; });
+    agreement.submit(changed, store::AuditEntry{"admin", 7, "ban mallory"},
+                     [&](Result<void> outcome) { told = outcome; });
     const auto* submitted = sent.empty() ? nullptr : std::get_if<consensus::LogSubmit>(&sent.back());
     ASSERT_NE(submitted, nullptr);
     leader.apply(2, submitted->value);
     EXPECT_EQ(leader.audit().size(), 1U);
-    state.receive(1, consensus::LogInstall{ballot, {2, leader.snapshot()}});
-    state.receive(1, consensus::LogSubmitted{submitted->number, 2});
+    log.receive(1, consensus::LogInstall{ballot, {2, leader.snapshot()}});
+    log.receive(1, consensus::LogSubmitted{submitted->number, 2});
     ASSERT_TRUE(told);
     EXPECT_TRUE(*told) << "it would be made, and audited, once more: " << told->error().message;
 }
@@ -229,7 +230,7 @@ lease::Policy to_begin_with() {
     return policy;
 }
 
-TEST(ReplicatedState, of_a_single_node_begins_with_the_first_policy_and_only_once) {
+TEST(Agreement, of_a_single_node_begins_with_the_first_policy_and_only_once) {
     Nodes nodes(1, to_begin_with());
     EXPECT_EQ(nodes.at(0).policy().ttl_max, 7min);
     EXPECT_EQ(nodes.at(0).policy().wait_max, 11s);
@@ -245,7 +246,7 @@ TEST(ReplicatedState, of_a_single_node_begins_with_the_first_policy_and_only_onc
     EXPECT_TRUE(nodes.failures.empty());
 }
 
-TEST(ReplicatedState, of_a_cluster_begins_with_the_policy_of_its_first_leader) {
+TEST(Agreement, of_a_cluster_begins_with_the_policy_of_its_first_leader) {
     Nodes nodes(3, to_begin_with());
     nodes.leader();
     ASSERT_TRUE(nodes.until([&] { return nodes.ban(1, "mallory"); }));
@@ -256,7 +257,7 @@ TEST(ReplicatedState, of_a_cluster_begins_with_the_policy_of_its_first_leader) {
     EXPECT_TRUE(nodes.failures.empty());
 }
 
-TEST(ReplicatedState, answers_a_longer_maximum_once_the_local_state_has_it) {  // S1
+TEST(Agreement, answers_a_longer_maximum_once_the_local_state_has_it) {  // S1
     Nodes nodes(1);
     nodes.local(0).hold = true;
     std::optional<authority::Answer<lease::Policy>> raised;
@@ -279,7 +280,7 @@ TEST(ReplicatedState, answers_a_longer_maximum_once_the_local_state_has_it) {  /
     EXPECT_TRUE(nodes.at(0).policy().bans.contains("mallory"));
 }
 
-TEST(ReplicatedState, answers_whoever_waits_when_it_stops) {
+TEST(Agreement, answers_whoever_waits_when_it_stops) {
     Nodes nodes(3);
     const std::size_t leader = nodes.leader();
     for (std::size_t node = 0; node < 3; ++node)
@@ -287,17 +288,25 @@ TEST(ReplicatedState, answers_whoever_waits_when_it_stops) {
     std::optional<authority::Answer<lease::Ban>> banned;
     nodes.at(leader).ban("mallory", {}, [&](authority::Answer<lease::Ban> answer) { banned = std::move(answer); });
     EXPECT_FALSE(banned);
-    nodes.state(leader).stop();
+    nodes.agreement(leader).stop();
     ASSERT_TRUE(banned);
     EXPECT_EQ(refusal_of(*banned), Code::unavailable);
 }
 
-TEST(ReplicatedState, refuses_the_file_of_a_single_node_as_that_of_a_member) {
+TEST(Agreement, refuses_the_file_of_a_single_node_as_that_of_a_member) {
     const auto file = std::filesystem::temp_directory_path() / ("holdfast-log-" + random_hex(8));
     authority::TestLocalDurable local;
-    const auto open = [&](std::vector<std::string> members) {
-        return server::open_replicated_state({file, [](Callback<>) {}},
-                                             {.node = 0, .members = std::move(members), .local = local, .seed = 1});
+    const auto open = [&](std::vector<std::string> members) -> Result<void> {
+        const Founding founding{{}, members};
+        auto opened = server::open_log({.path = file, .post = [](Callback<>) {}}, founding);
+        if (!opened) return opened.error();
+        Agreement agreement({.disk = &local, .founding = founding});
+        ConsensusLog log({.machine = agreement.machine(),
+                          .members = std::move(members),
+                          .disk = std::move(opened->disk),
+                          .found = std::move(opened->found),
+                          .seed = 1});
+        return agreement.begin(log);
     };
     ASSERT_TRUE(open({"a=localhost:1"}));
     EXPECT_TRUE(open({"a=localhost:2"})) << "a single node may move";
