@@ -37,6 +37,13 @@ std::vector<std::string> member_names(std::size_t count) {
     return names;
 }
 
+/// Begins with what is in the log.
+agreed::Agreement& begun(agreed::Agreement& agreement, agreed::Log& log) {
+    const Result<void> outcome = agreement.begin(log);
+    HOLDFAST_ASSERT(outcome);
+    return agreement;
+}
+
 }  // namespace
 
 void Node::Life::OnThisDisk::reserve_tokens(lease::Token ceiling, Callback<Result<void>> done) {
@@ -76,13 +83,6 @@ agreed::ConsensusLog::Parts Node::Life::log_parts(Start& start) {
             .entries_before_snapshot = entries_before_snapshot,
             .leader_ttl = leader_ttl,
             .seed = start.seed + 2};
-}
-
-/// Begins with what is in the log.
-agreed::Agreement& begun(agreed::Agreement& agreement, agreed::Log& log) {
-    const Result<void> outcome = agreement.begin(log);
-    HOLDFAST_ASSERT(outcome);
-    return agreement;
 }
 
 Node::Life::Life(Start start)

@@ -25,8 +25,9 @@ class StateMachine {
     virtual void applied() {}
 };
 
-/// A log of what servers agree on (L3). Entries are durable before they are applied. There are two: of a majority of
-/// nodes (consensus_log.h), and in the documents of an engine (engine_log.h).
+/// A log of what servers agree on (L3), or of what one server tells its next start. Entries are durable before they are
+/// applied. There are three, one for each way to keep leases: of a majority of nodes (consensus_log.h), in the
+/// documents of an engine (engine_log.h), and in a file of a server that is alone (local_log.h).
 ///
 /// An implementation applies what it finds at its start before anything can be appended.
 class Log {
