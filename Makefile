@@ -3,7 +3,7 @@
 
 JOBS ?= $(shell nproc)
 
-.PHONY: help setup build run test test-all test-asan test-tsan sim soak bench bench-micro bench-resp bench-quorum bench-relay bench-stores format format-check tidy package clean
+.PHONY: help setup build run test test-all test-asan test-tsan sim soak bench bench-micro bench-resp bench-quorum bench-relay bench-stores bench-hostile format format-check tidy package clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,10 @@ bench-stores: ## fronts on Redis, PostgreSQL and etcd beside these themselves; A
 	@scripts/setup bench
 	@scripts/build release holdfast lock_load postgres_load etcd_load
 	@scripts/bench-stores $(ARGS)
+
+bench-hostile: setup ## renewals while 50 connections send all the work they can; ARGS=--quick for a minute
+	@scripts/build release holdfast
+	@scripts/bench-hostile $(ARGS)
 
 format: setup ## rewrite the sources in the project's format
 	@scripts/sources | xargs clang-format -i

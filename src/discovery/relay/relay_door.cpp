@@ -19,9 +19,7 @@ using Role = RelaySession::Role;
 namespace {
 
 constexpr std::size_t buffer_bytes = 64 * 1024;
-constexpr int updates_per_turn = 32;   // each verifies a signature
-constexpr int updates_per_clock = 16;  // in a long turn the clock is read again (T2)
-constexpr int updates_of_one = 8;      // per connection, before the others have their turn
+constexpr int updates_per_clock = 16;  // each verifies a signature: in a long turn the clock is read again (T2)
 constexpr std::size_t closed_per_turn = 64;
 constexpr Duration linger_for = 2s;  // so that the peer can read the reason
 constexpr auto stop_grace = 2s;
@@ -54,9 +52,7 @@ struct RelayDoor::Impl : std::enable_shared_from_this<Impl> {
     void turn_soon();
     void handle(RelaySession& session);
     void handle_messages(RelaySession& session);
-    void handle_line();
-    void handle_woken();
-    void stand_in_line(RelaySession& session);
+    void run_queue();
     void send(RelaySession& session);
     void depart(RelaySession& session);
     void close_departed();
@@ -81,10 +77,9 @@ struct RelayDoor::Impl : std::enable_shared_from_this<Impl> {
     boost::asio::steady_timer sweep_timer, stop_timer;
     std::string buffer;
 
-    std::deque<std::uint64_t> in_line;   // have updates beyond the limit of a turn; first come, first served
     std::deque<std::uint64_t> departed;  // to be closed, a bounded number per turn
     std::uint64_t last_id = 0;
-    int updates_left = 0;
+    int updates_since_clock = 0;
     bool in_turn = false, turn_posted = false, stopping = false, is_shut = false;
     std::function<void()> on_stopped;
 };
@@ -134,21 +129,20 @@ void RelayDoor::Impl::depart(RelaySession& session) {
 void RelayDoor::Impl::take_turn() {
     if (is_shut) return;
     in_turn = true;
-    updates_left = updates_per_turn;
+    updates_since_clock = 0;
     const auto ready = poller.ready();
     for (const net::Poller::Ready& one : ready)
         if (one.input) static_cast<RelaySession*>(one.who)->receive(buffer, one.broken);
     turn.begins();  // after the last byte was received, so that no grant is dated before its request (T3)
     protocol->now = Clock::now();
-    handle_line();
     for (const net::Poller::Ready& one : ready)
-        handle(*static_cast<RelaySession*>(one.who));
-    handle_woken();
+        sessions.wake(*static_cast<RelaySession*>(one.who));
+    run_queue();
     close_departed();
     turn.ends();
     in_turn = false;
     sessions.bury();
-    if (sessions.woken() > 0 || !in_line.empty() || !departed.empty()) turn_soon();
+    if (!sessions.queue().is_empty() || !departed.empty()) turn_soon();
 }
 
 void RelayDoor::Impl::turn_soon() {
@@ -160,26 +154,14 @@ void RelayDoor::Impl::turn_soon() {
     });
 }
 
-void RelayDoor::Impl::stand_in_line(RelaySession& session) {
-    if (std::exchange(session.is_in_line, true)) return;
-    in_line.push_back(session.id());
-}
-
-/// Runs before newer connections are handled, which would otherwise overtake these for as long as the overload lasts.
-void RelayDoor::Impl::handle_line() {
-    for (std::size_t left = in_line.size(); left > 0 && updates_left > 0; --left) {
-        RelaySession* session = sessions.find(in_line.front());
-        in_line.pop_front();
-        if (session == nullptr) continue;
-        session->is_in_line = false;
+/// Runs what is ready, what was left by the last turn, and what they wake.
+void RelayDoor::Impl::run_queue() {
+    net::RunQueue<RelaySession>& queue = sessions.queue();
+    queue.begin_turn();
+    while (RelaySession* session = queue.next()) {
         handle(*session);
+        queue.done(*session);  // it exists: none is destroyed before the end of the turn
     }
-}
-
-/// Includes the connections that are woken meanwhile.
-void RelayDoor::Impl::handle_woken() {
-    for (std::size_t left = sessions.woken() + sessions.all().size(); left > 0 && sessions.woken() > 0; --left)
-        if (RelaySession* session = sessions.next_woken()) handle(*session);
 }
 
 void RelayDoor::Impl::handle(RelaySession& session) {
@@ -190,17 +172,16 @@ void RelayDoor::Impl::handle(RelaySession& session) {
 }
 
 void RelayDoor::Impl::handle_messages(RelaySession& session) {
-    int updates = 0;
+    bool has_time = true;
     while (session.role == Role::stranger || session.role == Role::publisher) {
-        if (session.under_way >= RelaySession::max_under_way || !session.has_input() || session.is_in_line) return;
-        if (updates == updates_of_one || (updates_left <= 0 && session.role == Role::publisher))
-            return stand_in_line(session);
+        if (session.under_way >= RelaySession::max_under_way || !session.has_input()) return;
+        if (!has_time) return sessions.wake(session);
         auto message = session.next_message();
         if (!message) return protocol->fail(session, "malformed", message.error().message);
         if (!*message) return;
-        if (!protocol->handle(session, std::move(**message))) continue;
-        ++updates;
-        if (--updates_left % updates_per_clock == 0) turn.begins();
+        const bool was_update = protocol->handle(session, std::move(**message));
+        if (was_update && ++updates_since_clock % updates_per_clock == 0) turn.begins();
+        has_time = !sessions.queue().is_slice_over();
     }
 }
 
@@ -208,7 +189,7 @@ void RelayDoor::Impl::send(RelaySession& session) {
     if (!session.send()) return depart(session);
     if (session.role == Role::consumer) return session.look_for_more();  // its input may already be complete
     const bool all_said = session.unsent() == 0 && session.under_way == 0;
-    if (session.has_ended() && !session.is_woken && !session.is_in_line && all_said) return depart(session);
+    if (session.has_ended() && !session.is_linked() && all_said) return depart(session);
     if (session.role == Role::leaving && session.unsent() == 0) session.end_sending();
     session.look_for_more();
 }

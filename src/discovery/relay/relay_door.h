@@ -35,9 +35,9 @@ struct RelayDoorOptions {
 /// consumers ask it for services, and it joins both; it never opens a connection.
 ///
 /// Everything except copying runs on the io_context's single thread, in turns. A turn receives from all ready
-/// connections, then reads the clock, then handles a bounded number of updates, since verifying signatures is slow, and
-/// closes a bounded number of connections. So a burst of either delays nobody for long. Streams are copied on a
-/// separate thread (stream_pump.h); they outlive the control connection of their publisher.
+/// connections, then reads the clock, then handles messages for a bounded time (run_queue.h), since verifying
+/// signatures is slow, and closes a bounded number of connections. So a burst of either delays nobody for long. Streams
+/// are copied on a separate thread (stream_pump.h); they outlive the control connection of their publisher.
 class RelayDoor {
  public:
     RelayDoor(boost::asio::io_context& loop, directory::Directory& directory, prometheus::Registry& metrics,

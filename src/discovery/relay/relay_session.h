@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "discovery/protocol.h"
 #include "net/poller.h"
+#include "net/run_queue.h"
 
 namespace holdfast::discovery::relay {
 
@@ -21,7 +22,7 @@ using DeadlineList = std::list<RelaySession*>;
 
 /// One connection to the relay's door: frames in, frames out. Owns the socket and its buffers, which are freed when
 /// empty. RelayProtocol interprets the messages.
-class RelaySession {
+class RelaySession : public net::Runnable {
  public:
     using Time = std::chrono::steady_clock::time_point;
 
@@ -69,8 +70,6 @@ class RelaySession {
     Role role = Role::stranger;
     std::uint16_t under_way = 0;   ///< unanswered updates
     bool knows_may_retry = false;  ///< an older publisher would treat the message as malformed
-    bool is_woken = false;         ///< in the door's queue of connections that can continue
-    bool is_in_line = false;       ///< in the door's queue of connections with postponed updates
     bool is_departed = false;      ///< in the door's queue of connections to close
     Time deadline{};
     DeadlineList* listed_in = nullptr;

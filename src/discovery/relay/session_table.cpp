@@ -65,16 +65,8 @@ void SessionTable::close(RelaySession& session) {
 }
 
 void SessionTable::wake(RelaySession& session) {
-    if (std::exchange(session.is_woken, true)) return;
-    woken_.push_back(session.id());
+    queue_.add(session);
     on_work_();
-}
-
-RelaySession* SessionTable::next_woken() {
-    RelaySession* session = find(woken_.front());
-    woken_.pop_front();
-    if (session != nullptr) session->is_woken = false;
-    return session;
 }
 
 std::vector<RelaySession*> SessionTable::overdue(std::size_t most) const {

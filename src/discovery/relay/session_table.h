@@ -1,6 +1,5 @@
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <unordered_map>
@@ -43,9 +42,8 @@ class SessionTable {
 
     /// The connection has something to send or to read.
     void wake(RelaySession& session);
-    std::size_t woken() const { return woken_.size(); }
-    /// The next woken connection; null if it is gone meanwhile. REQUIRES: woken() > 0.
-    RelaySession* next_woken();
+    /// The connections that were woken.
+    net::RunQueue<RelaySession>& queue() { return queue_; }
 
     /// The connections past their deadline, at most `most` per role.
     std::vector<RelaySession*> overdue(std::size_t most) const;
@@ -68,7 +66,7 @@ class SessionTable {
     const std::function<void()> on_work_;
     Sessions sessions_;
     std::vector<std::unique_ptr<RelaySession>> removed_;
-    std::deque<std::uint64_t> woken_;
+    net::RunQueue<RelaySession> queue_;
     DeadlineList strangers_, publishers_, leaving_;
 };
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/post.hpp>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -68,9 +67,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::size_t queued() const { return output_.size() + writing_.size() - written_; }
     void flush();
 
-    /// Posts the function to the loop. It does not run if the connection is closed by then.
-    template <class Derived>
-    void later(void (Derived::*function)());
     boost::asio::any_io_executor executor() { return socket_.get_executor(); }
 
  private:
@@ -91,12 +87,5 @@ class Connection : public std::enable_shared_from_this<Connection> {
     void linger();
     void make_room();
 };
-
-template <class Derived>
-void Connection::later(void (Derived::*function)()) {
-    boost::asio::post(socket_.get_executor(), [self = shared_from_this(), function] {
-        if (!self->closed_) (static_cast<Derived*>(self.get())->*function)();
-    });
-}
 
 }  // namespace holdfast::doors::http

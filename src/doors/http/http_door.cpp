@@ -2,6 +2,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <vector>
 
@@ -36,11 +37,14 @@ struct HttpDoor::Impl : std::enable_shared_from_this<Impl> {
     boost::asio::steady_timer check_timer, delay_timer, stop_timer;
     std::function<void()> on_stopped;
     std::uint64_t connections = 0;
+    bool in_turn = false, turn_posted = false;
 
     Result<std::string> listen();
     void keep_over_limit_below(std::size_t most);
     void admit(tcp::socket socket);
     std::vector<std::shared_ptr<Session>> all_sessions() const;
+    void turn();
+    void turn_soon();
     void check_sessions();
     void measure_delay();
     void close_all();
@@ -52,6 +56,7 @@ Result<std::string> HttpDoor::Impl::listen() {
     const auto bound = listener.listen(shared->options.address);
     if (!bound) return bound.error();
     shared->services.spawns = shared->options.allow_spawn || bound->address().is_loopback();
+    shared->wake = [this] { turn_soon(); };
     check_sessions();
     measure_delay();
     return net::text_of(*bound);
@@ -84,6 +89,28 @@ void HttpDoor::Impl::admit(tcp::socket socket) {
         session->start();
         shared->metrics.set_connections(shared->sessions.size() - shared->over_limit.size());
     }
+}
+
+void HttpDoor::Impl::turn() {
+    if (shared->gone) return;
+    in_turn = true;
+    shared->queue.begin_turn();
+    while (Session* session = shared->queue.next()) {
+        const auto alive = session->shared_from_this();
+        session->run();
+        shared->queue.done(*session);
+    }
+    in_turn = false;
+    if (!shared->queue.is_empty()) turn_soon();
+}
+
+void HttpDoor::Impl::turn_soon() {
+    if (in_turn || turn_posted) return;
+    turn_posted = true;
+    boost::asio::post(loop, [self = shared_from_this()] {
+        self->turn_posted = false;
+        self->turn();
+    });
 }
 
 /// A copy, since a session may remove itself during iteration.

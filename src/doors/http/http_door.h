@@ -59,7 +59,7 @@ struct HttpDoorServices {
 };
 
 /// The HTTP door: docs/http-api.md translated to requests of the authority and back. Decides nothing itself.
-/// Everything runs on the io_context's one thread.
+/// Everything runs on the io_context's one thread, requests in turns of bounded time (run_queue.h).
 class HttpDoor {
  public:
     /// `before_request` advances the time of the components behind the door. It is called once before each request

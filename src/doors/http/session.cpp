@@ -12,7 +12,6 @@
 namespace holdfast::doors::http {
 namespace {
 
-constexpr int requests_per_turn = 64;                  // then other sessions get their turn
 constexpr std::size_t max_answers_bytes = 256 * 1024;  // limit of unread responses before the next request is read
 constexpr std::size_t max_stream_bytes = 1024 * 1024;
 constexpr std::size_t catch_up_bytes = 64 * 1024;
@@ -101,6 +100,12 @@ std::string_view Shared::date() {
     return date_;
 }
 
+void Shared::wake_up(Session& session) {
+    if (gone || session.is_closed()) return;
+    queue.add(session);
+    wake();
+}
+
 void Shared::forget(Session& session) {
     sessions.erase(&session);
     metrics.set_connections(sessions.size() - over_limit.size());
@@ -138,25 +143,31 @@ void Session::on_input() {
         return;
     }
     if (has_ended()) give_up_waiting();
-    process();
+    shared_->wake_up(*this);
 }
 
 void Session::on_written() {
-    if (streaming_) return tell();
-    process();
+    shared_->wake_up(*this);
 }
 
-/// Handles received requests, within the limits, and then writes all responses at once.
+void Session::run() {
+    if (is_closed()) return;
+    if (streaming_)
+        tell();
+    else
+        process();
+}
+
+/// Writes all responses at once.
 void Session::process() {
-    if (processing_ || is_closed()) return;
     processing_ = true;
-    int budget = requests_per_turn;
-    while (budget > 0 && !busy_ && !streaming_ && !is_finishing() && queued() < max_answers_bytes && next_request())
-        --budget;
+    bool has_time = true;
+    while (has_time && !busy_ && !streaming_ && !is_finishing() && queued() < max_answers_bytes && next_request())
+        has_time = !shared_->queue.is_slice_over();
     processing_ = false;
     flush();
     read_on();
-    if (budget == 0) later(&Session::process);
+    if (!has_time) shared_->wake_up(*this);
 }
 
 /// Parses more input. False if it has no complete request.
@@ -235,7 +246,7 @@ void Session::answer(std::uint64_t number, Response response) {
     if (!keep_alive_) return finish();
     if (processing_) return;
     // Deferred, because the authority may be in the middle of another client's request here.
-    later(&Session::process);
+    shared_->wake_up(*this);
     flush();
 }
 
@@ -329,7 +340,7 @@ void Session::stream(std::uint64_t number, const Feed& feed) {
         if (const auto session = self.lock()) static_cast<Session&>(*session).fed(text, last);
     });
     if (const auto stop = is_closed() ? std::exchange(feeding_, {}).stop : nullptr) return stop();
-    tell_later();
+    shared_->wake_up(*this);
 }
 
 void Session::fed(std::string_view text, bool last) {
@@ -337,14 +348,7 @@ void Session::fed(std::string_view text, bool last) {
     output() += text;
     if (queued() > max_stream_bytes) return close();
     if (last) return finish();
-    tell_later();
-}
-
-/// One write for all events of this turn.
-void Session::tell_later() {
-    if (telling_later_) return;
-    telling_later_ = true;
-    later(&Session::tell);
+    shared_->wake_up(*this);  // one write for all events of this turn
 }
 
 /// A client that reads too slowly gets its events later from the kept events: thousands of streams with a copy each
@@ -360,12 +364,11 @@ void Session::on_event(const authority::Event& event) {
     if (!stream_->wants(event)) return;
     output() += shared_->hub.text_of(event);
     if (queued() > max_stream_bytes) return close();
-    tell_later();
+    shared_->wake_up(*this);
 }
 
 /// Writes events. Those from before the client reconnected come first, in pieces.
 void Session::tell() {
-    telling_later_ = false;
     if (stream_ && !stream_->is_live() && queued() < catch_up_bytes) {
         const std::string piece = stream_->pull(
             catch_up_bytes,
@@ -395,6 +398,7 @@ void Session::on_check(Clock::time_point now) {
 }
 
 void Session::on_close() {
+    if (is_linked()) unlink();
     if (shared_->gone) return;
     give_up_waiting();
     if (const auto gone = std::exchange(gone_, nullptr)) {

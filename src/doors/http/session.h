@@ -14,6 +14,7 @@
 #include "doors/http/metrics.h"
 #include "doors/http/reply.h"
 #include "doors/http/request_reader.h"
+#include "net/run_queue.h"
 
 namespace holdfast::doors::http {
 
@@ -30,13 +31,17 @@ struct Shared {
     EventHub hub;
     std::function<void()> before_request;
     bool stopping = false;
-    bool gone = false;  ///< the door was destroyed: the authority may be, too
+    bool gone = false;             ///< the door was destroyed: the authority may be, too
+    net::RunQueue<Session> queue;  ///< of those with requests to handle or events to write
+    std::function<void()> wake;    ///< schedules a turn
     std::unordered_map<Session*, std::shared_ptr<Session>> sessions;
     /// The sessions over the limit, by age. They only get health responses, or the error that the server is full.
     std::map<std::uint64_t, Session*> over_limit;
     std::function<void()> on_last_session;  ///< while stopping
 
     std::string_view date();
+    /// Schedules the session for a turn.
+    void wake_up(Session& session);
     void forget(Session& session);
 
  private:
@@ -45,7 +50,7 @@ struct Shared {
 };
 
 /// One client's connection: requests in, answers out, strictly in order, one request at a time.
-class Session final : public Connection {
+class Session final : public Connection, public net::Runnable {
  public:
     Session(boost::asio::ip::tcp::socket socket, std::shared_ptr<Shared> shared, std::string peer,
             std::uint64_t number);
@@ -58,6 +63,8 @@ class Session final : public Connection {
     void stop();
     /// The memory of its buffers.
     std::size_t held_bytes() const { return buffer_bytes() + reader_.held_bytes(); }
+    /// Handles received requests, within the limits and while its slice lasts (run_queue.h), or writes events.
+    void run();
     /// Called for every event once the session streams events.
     void on_event(const authority::Event& event);
 
@@ -84,7 +91,6 @@ class Session final : public Connection {
     Feeding feeding_;
     bool streaming_ = false;
     Clock::time_point keep_alive_at_;
-    bool telling_later_ = false;
 
     Clock::time_point deadline_;  // for the next request to begin or, once begun, to be complete
     bool receiving_ = false;
@@ -119,7 +125,6 @@ class Session final : public Connection {
     void show_progress(std::uint64_t number);
     bool begin_stream(std::uint64_t number);
     void tell();
-    void tell_later();
     void fed(std::string_view text, bool last);
 };
 

@@ -13,6 +13,12 @@ void Exchange::finish() {
     session_.finished(*this);
 }
 
+void Exchange::go_on(std::function<void()> step) {
+    if (session_.is_closed()) return finish();
+    session_.steps_.push_back({this, std::move(step)});
+    if (!session_.handling_) session_.parts_->wake_up(session_);
+}
+
 void Exchange::waits(std::uint64_t ticket, Duration progress) {
     ticket_ = ticket;
     if (ticket == 0) return;

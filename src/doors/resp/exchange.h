@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -31,6 +32,10 @@ class Exchange {
 
     /// Marks the reply as complete. The exchange must not be used afterwards.
     void finish();
+
+    /// For a command that takes long: it does a part of its work, and `step` does more in a later slice of the session
+    /// (run_queue.h). The commands behind it wait. If the connection ends first, the exchange is finished instead.
+    void go_on(std::function<void()> step);
 
     /// The request waits under this ticket of the authority, and is cancelled if the connection ends. 0: it does not
     /// wait. While it waits, the client gets a progress message at the interval `progress`; zero: never.

@@ -19,14 +19,12 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t max_refused = 64;  // connections over the limit that get an error; more are just closed
 constexpr auto stop_grace = 2s;
 constexpr auto warn_every = 1min;
-constexpr int rounds_per_turn = 4;  // for sessions that wake each other; then other handlers of the loop run
 
 }  // namespace
 
 void RespDoorParts::wake_up(RespSession& session) {
-    if (session.is_woken || session.is_closed()) return;
-    session.is_woken = true;
-    woken.push_back(session.shared_from_this());
+    if (session.is_closed()) return;
+    queue.add(session);
     wake();
 }
 
@@ -64,7 +62,7 @@ struct RespDoor::Impl : std::enable_shared_from_this<Impl> {
     void admit(tcp::socket socket);
     void turn();
     void turn_soon();
-    void handle_woken();
+    void run_queue();
     template <class Visit>
     void for_each_session(Visit visit);
     void check_sessions();
@@ -76,7 +74,6 @@ struct RespDoor::Impl : std::enable_shared_from_this<Impl> {
     net::Listener listener;
     boost::asio::steady_timer check_timer, stop_timer;
     std::function<void()> on_stopped;
-    std::vector<std::shared_ptr<RespSession>> handling;
     bool in_turn = false, turn_posted = false;
 };
 
@@ -121,22 +118,20 @@ void RespDoor::Impl::turn() {
         if (one.input) static_cast<RespSession*>(one.who)->receive(one.broken);
     parts->turn.begins();  // after the last byte was received, so that no grant starts before its request (T3)
     for (const net::Poller::Ready& one : ready)
-        static_cast<RespSession*>(one.who)->handle();
-    handle_woken();
+        parts->queue.add(*static_cast<RespSession*>(one.who));
+    run_queue();
     parts->turn.ends();
     in_turn = false;
     parts->closed.clear();
-    if (!parts->woken.empty()) turn_soon();
+    if (!parts->queue.is_empty()) turn_soon();
 }
 
-void RespDoor::Impl::handle_woken() {
-    for (int round = 0; round < rounds_per_turn && !parts->woken.empty(); ++round) {
-        std::swap(handling, parts->woken);
-        for (const auto& session : handling) {
-            session->is_woken = false;
-            session->handle();
-        }
-        handling.clear();
+/// Runs what is ready, what was left by the last turn, and what they wake.
+void RespDoor::Impl::run_queue() {
+    parts->queue.begin_turn();
+    while (RespSession* session = parts->queue.next()) {
+        session->handle();
+        parts->queue.done(*session);  // it exists: `closed` keeps it until the end of the turn
     }
 }
 
@@ -224,7 +219,6 @@ RespDoor::~RespDoor() {
     parts.hub.shut();
     impl_->for_each_session([](RespSession& session) { session.close(); });
     parts.sessions.clear();
-    parts.woken.clear();
     parts.poller.stop();
 }
 

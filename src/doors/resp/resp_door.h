@@ -32,9 +32,9 @@ struct RespDoorOptions {
 /// The RESP door: docs/resp.md translated to requests of the authority and back. Decides nothing itself.
 ///
 /// Everything runs on the io_context's one thread, in turns. A turn receives the input of all ready connections, then
-/// reads the clock, then handles all commands and sends the replies of each connection together. The clock is read
-/// after the last byte was received, so that no request is timed from before it was sent (T3), and again every few
-/// hundred commands, so that a long turn does not honour leases long after they expired (T2).
+/// reads the clock, then handles commands for a bounded time (run_queue.h) and sends the replies of each connection
+/// together. The clock is read after the last byte was received, so that no request is timed from before it was sent
+/// (T3), and again every few hundred commands, so that a long turn does not honour leases long after they expired (T2).
 class RespDoor {
  public:
     RespDoor(boost::asio::io_context& loop, authority::Authority& authority, RespDoorOptions options,

@@ -93,7 +93,7 @@ void next_page(const ListingPtr& listing, Then then) {
 void gather_all(const ListingPtr& listing) {
     if (listing->keys.size() > max_keys || listing->key_bytes > max_key_bytes_together)
         return fail(listing->exchange, too_many_keys);
-    if (!listing->after.empty()) return next_page(listing, gather_all);
+    if (!listing->after.empty()) return listing->exchange.go_on([listing] { next_page(listing, gather_all); });
     write_keys(listing->exchange.reply(), *listing);
     listing->exchange.finish();
 }

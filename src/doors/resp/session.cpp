@@ -23,7 +23,8 @@ constexpr std::size_t max_answers_bytes = 256 * 1024;  // limit of unread replie
 constexpr std::size_t max_under_way = 1024;
 constexpr std::size_t commands_per_clock = 256;  // after which the clock is read again in a long turn
 constexpr std::size_t max_input_bytes = codec::resp::max_command_bytes + Buffers::bytes;
-constexpr std::size_t max_kept_bytes = 64 * 1024;  // memory that an exchange keeps for its next command
+constexpr std::size_t max_received_bytes = 64 * 1024;  // in one turn
+constexpr std::size_t max_kept_bytes = 64 * 1024;      // memory that an exchange keeps for its next command
 constexpr auto linger_for = 2s;
 
 /// As in Redis, since a RESP2 client cannot tell a message from a reply.
@@ -71,7 +72,7 @@ RespSession::~RespSession() {
 // ---- input ----
 
 bool RespSession::has_room() const {
-    return under_way_ < max_under_way && waiting_bytes() < max_answers_bytes;
+    return under_way_ < max_under_way && waiting_bytes() < max_answers_bytes && steps_.empty();
 }
 
 bool RespSession::wants_input() const {
@@ -103,8 +104,9 @@ void RespSession::receive(bool hung_up) {
         return;
     }
     if (lingering_) begin_ = end_;
+    if (stopped_short_ && !hung_up) return;  // there is enough to do
     make_room();
-    const ssize_t got = ::recv(socket_, input_.data() + end_, input_.size() - end_, 0);
+    const ssize_t got = ::recv(socket_, input_.data() + end_, std::min(input_.size() - end_, max_received_bytes), 0);
     if (got > 0) {
         end_ += static_cast<std::size_t>(got);
         active_at_ = parts_->now;
@@ -124,6 +126,7 @@ void RespSession::handle() {
         if (ended_) close();
         return;
     }
+    take_steps();
     handle_commands();
     if (ended_) cancel_waits();  // the client has left
     if (ended_ && !stopped_short_ && !ending_) {
@@ -138,7 +141,8 @@ void RespSession::handle_commands() {
     handling_ = true;
     std::size_t handled = 0;
     auto outcome = Outcome::command;
-    while (outcome == Outcome::command && begin_ < end_ && !ending_ && !broken_ && has_room()) {
+    bool has_time = true;
+    while (outcome == Outcome::command && begin_ < end_ && !ending_ && !broken_ && has_time && has_room()) {
         outcome = read_ahead();
         const CommandBatch& batch = parts_->batch;
         for (std::size_t i = 0; i < batch.size(); ++i)
@@ -146,19 +150,33 @@ void RespSession::handle_commands() {
         begin_ = read_to_;
         if (handled / commands_per_clock != (handled + batch.size()) / commands_per_clock) parts_->turn.begins();
         handled += batch.size();
+        has_time = begin_ == end_ || !parts_->queue.is_slice_over();
     }
     if (outcome == Outcome::malformed && !ending_) {
         refuse_command("ERR Protocol error:", reader_.error());
         ending_ = true;
     }
     handling_ = false;
-    stopped_short_ = begin_ < end_ && !ending_ && outcome == Outcome::command;
+    stopped_short_ = !steps_.empty() || (begin_ < end_ && !ending_ && outcome == Outcome::command);
     if (outcome != Outcome::more)
         half_since_.reset();
     else if (!half_since_ || handled > 0)
         half_since_ = parts_->now;
     parts_->commands_handled += handled;
     if (begin_ == end_ || ending_) give_up_input();
+}
+
+/// Continues commands that take long, in the order in which they asked for it.
+void RespSession::take_steps() {
+    if (steps_.empty()) return;
+    handling_ = true;
+    do {
+        const Step step = std::move(steps_.front());
+        steps_.pop_front();
+        step.run();
+    } while (!steps_.empty() && !parts_->queue.is_slice_over());
+    handling_ = false;
+    move_on();
 }
 
 /// Reads commands to be handled together: those with a Foresight, and perhaps one other after them, so that the store
@@ -342,6 +360,7 @@ void RespSession::send() {
         if (ending_ && first_ == nullptr) return linger();
         if (stopped_short_ && has_room()) parts_->wake_up(*this);
     }
+    if (!steps_.empty()) parts_->wake_up(*this);
     look_for({wants_input(), sent_ < output_.size()});
 }
 
@@ -420,7 +439,10 @@ void RespSession::close() {
     if (!parts_->gone) leave();
     parts_->poller.remove(socket_);
     ::close(std::exchange(socket_, -1));
+    if (is_linked()) unlink();
     give_up_input();
+    for (const Step& step : std::exchange(steps_, {}))
+        step.exchange->finish();
     pushes_.clear();
     move_on();
     parts_->forget(*this);

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -21,6 +22,7 @@
 #include "doors/resp/scoped_leases.h"
 #include "doors/resp/subscriptions.h"
 #include "net/poller.h"
+#include "net/run_queue.h"
 #include "net/write_progress.h"
 #include "redis/script_cache.h"
 
@@ -68,7 +70,7 @@ struct RespDoorParts {
     redis::ScriptCache scripts;
     std::unordered_map<RespSession*, std::shared_ptr<RespSession>> sessions;
     std::size_t refused = 0;                           ///< number of sessions over the limit, which only get an error
-    std::vector<std::shared_ptr<RespSession>> woken;   ///< to be handled in the next turn
+    net::RunQueue<RespSession> queue;                  ///< of those with something to handle or to send
     std::vector<std::shared_ptr<RespSession>> closed;  ///< kept alive until the end of the turn
     std::function<void()> wake;                        ///< schedules a turn, unless one is under way
     std::function<void()> on_last_session;             ///< while stopping
@@ -85,7 +87,7 @@ struct RespDoorParts {
 
     /// Counts a lock refused for its own value, and warns at most once per minute.
     void note_same_value();
-    /// Schedules the session for this turn or the next.
+    /// Schedules the session for this turn or a later one.
     void wake_up(RespSession& session);
     void forget(RespSession& session);
 };
@@ -94,7 +96,7 @@ struct RespDoorParts {
 /// Handles the socket and the order; the handlers interpret the commands.
 ///
 /// In a turn of the door it first receives, then handles (resp_door.h). Owned by the door and by exchanges under way.
-class RespSession : public std::enable_shared_from_this<RespSession> {
+class RespSession : public std::enable_shared_from_this<RespSession>, public net::Runnable {
  public:
     using Clock = std::chrono::steady_clock;
     /// The limit of unread output, replies included, before the connection is closed.
@@ -108,7 +110,7 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     // ---- for the door ----
     /// Receives input without parsing it. `hung_up`: nothing can be sent any more.
     void receive(bool hung_up);
-    /// Handles received commands, as far as there is room for replies, and sends.
+    /// Handles received commands, as far as there is room for replies and its slice lasts (run_queue.h), and sends.
     void handle();
     /// Closes if a deadline has passed.
     void check(Clock::time_point now);
@@ -124,7 +126,6 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     int socket() const { return socket_; }
     /// The memory of its buffers.
     std::size_t held_bytes() const { return input_.capacity() + output_.capacity() + pushes_.capacity() + kept_bytes_; }
-    bool is_woken = false;  ///< in the door's list of sessions to handle
 
     // ---- for the commands ----
     RespClient& client() { return client_; }
@@ -146,11 +147,17 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
  private:
     friend class Exchange;
 
+    struct Step {
+        Exchange* exchange;
+        std::function<void()> run;
+    };
+
     bool has_room() const;
     bool wants_input() const;
     void make_room();
     void give_up_input();
     void handle_commands();
+    void take_steps();
     codec::resp::CommandReader::Outcome read_ahead();
     const RespCommand* find(std::string_view name);
     void dispatch(const RespCommand* command, std::span<const std::string_view> words);
@@ -217,7 +224,8 @@ class RespSession : public std::enable_shared_from_this<RespSession> {
     Duration show_every_{};       // interval of progress messages while a command waits; zero: none
     Clock::time_point shown_at_;  // when the last one was sent
     bool watched_ = false;        // the peer is watched closely, since a command waits
-    bool stopped_short_ = false;  // some received commands were not read for lack of room
+    bool stopped_short_ = false;  // some received commands were not handled for lack of room or time
+    std::deque<Step> steps_;      // of commands that take long
 };
 
 }  // namespace holdfast::doors::resp
