@@ -1,9 +1,7 @@
 #include "store/postgres/answers.h"
 
-#include <array>
 #include <chrono>
 #include <fmt/format.h>
-#include <optional>
 
 #include "store/postgres/params.h"
 
@@ -21,43 +19,6 @@ Error broken(const char* what) {
     return {"store_unavailable", fmt::format("PostgreSQL: the schema is not as it should be: {}", what)};
 }
 
-/// The result of swap(): whether it was done, the time, the current value (its write, when it was written, its bytes),
-/// and the position.
-using Values = std::array<std::optional<std::string_view>, 6>;
-constexpr std::array<Type, 6> column_types{Type::truth, Type::big, Type::id, Type::big, Type::bytea, Type::big};
-
-std::optional<Values> values_in(const Rows& rows) {
-    if (!rows.are({Column::truth, Column::big, Column::id, Column::big, Column::bytes, Column::big}) ||
-        rows.count() != 1)
-        return std::nullopt;
-    Values values;
-    for (std::size_t i = 0; i < values.size(); ++i)
-        if (!rows.is_null(0, static_cast<int>(i))) values[i] = rows.bytes(0, static_cast<int>(i));
-    return values;
-}
-
-/// A record consists of the number of values and, for each, its type, its length and its bytes.
-std::optional<Values> values_in(std::string_view record) {
-    bool whole = true;
-    const auto take = [&](std::size_t size) {
-        whole = whole && size <= record.size();
-        const std::string_view taken = whole ? record.substr(0, size) : std::string_view();
-        if (whole) record.remove_prefix(size);
-        return taken;
-    };
-    constexpr std::uint64_t null = 0xffff'ffff;
-    Values values;
-    whole = big_endian(take(4)) == values.size();
-    for (std::size_t i = 0; whole && i < values.size(); ++i) {
-        const bool fits = big_endian(take(4)) == static_cast<std::uint64_t>(column_types[i]);
-        const std::uint64_t size = big_endian(take(4));
-        if (size != null) values[i] = take(size);
-        const std::size_t wanted = column_types[i] == Type::truth ? 1 : column_types[i] == Type::id ? 16 : 8;
-        whole = whole && fits && (!values[i] || column_types[i] == Type::bytea || values[i]->size() == wanted);
-    }
-    return whole ? std::optional(values) : std::nullopt;
-}
-
 cas::Position position_of(std::int64_t place) {
     return static_cast<cas::Position>(place);
 }
@@ -67,20 +28,15 @@ cas::WriteId write_in(std::string_view id) {
     return id.empty() ? cas::WriteId{} : cas::WriteId::from_bytes(id);
 }
 
-Result<StoredValue> value_of(cas::WriteId write, bool is_whole, std::int64_t written_at, std::string_view bytes) {
-    StoredValue kept;
-    kept.write = write;
-    if (write == cas::WriteId{}) return kept;
-    if (!is_whole || bytes.empty()) return broken("a row has no content");
-    kept.written_at = engine_time(written_at);
-    kept.bytes = bytes;
-    return kept;
-}
-
 /// Reads three columns, starting with this one.
 Result<StoredValue> value_in(const Rows& rows, int row, int column) {
-    return value_of(write_in(rows.bytes(row, column)), !rows.is_null(row, column + 1), rows.big(row, column + 1),
-                    rows.bytes(row, column + 2));
+    StoredValue kept;
+    kept.write = write_in(rows.bytes(row, column));
+    if (kept.write == cas::WriteId{}) return kept;
+    if (rows.is_null(row, column + 1) || rows.bytes(row, column + 2).empty()) return broken("a row has no content");
+    kept.written_at = engine_time(rows.big(row, column + 1));
+    kept.bytes = rows.bytes(row, column + 2);
+    return kept;
 }
 
 }  // namespace
@@ -97,26 +53,17 @@ Result<Reading> reading_in(const Rows& rows) {
 }
 
 Result<Swapped> swapped_in(const Rows& rows, cas::WriteId expected) {
+    if (!rows.are({Column::truth, Column::big, Column::id, Column::big, Column::bytes, Column::big}) ||
+        rows.count() != 1 || rows.is_null(0, 0) || rows.is_null(0, 1) || rows.is_null(0, 5))
+        return broken("unexpected result of swap()");
     Swapped swapped;
-    const bool changed = rows.count() == 1 && rows.are({Column::big, Column::big, Column::record});
-    if (changed && !rows.is_null(0, 0) && !rows.is_null(0, 1)) {
-        swapped.done = true;
-        swapped.now = engine_time(rows.big(0, 0));
-        swapped.position = position_of(rows.big(0, 1));
-        return swapped;
-    }
-    const auto values = changed ? values_in(rows.bytes(0, 2)) : values_in(rows);
-    if (!values || !(*values)[0] || !(*values)[1] || !(*values)[5]) return broken("unexpected result of swap()");
-    const auto& [done, now, write, written_at, bytes, place] = *values;
-    swapped.done = big_endian(*done) != 0;
-    swapped.now = engine_time(static_cast<std::int64_t>(big_endian(*now)));
-    swapped.position = big_endian(*place);
+    swapped.done = rows.truth(0, 0);
+    swapped.now = engine_time(rows.big(0, 1));
+    swapped.position = position_of(rows.big(0, 5));
     if (swapped.done) return swapped;
-    swapped.found.write = write_in(write.value_or(std::string_view()));
+    swapped.found.write = write_in(rows.bytes(0, 2));
     if (swapped.found.write == expected) return swapped;
-    auto kept = value_of(swapped.found.write, written_at.has_value(),
-                         static_cast<std::int64_t>(big_endian(written_at.value_or(std::string_view()))),
-                         bytes.value_or(std::string_view()));
+    auto kept = value_in(rows, 0, 2);
     if (!kept) return kept.error();
     swapped.found = std::move(*kept);
     return swapped;
@@ -125,12 +72,12 @@ Result<Swapped> swapped_in(const Rows& rows, cas::WriteId expected) {
 Result<std::vector<Rows>> parts_in(const Rows& rows, std::size_t asked) {
     if (!rows.are({Column::big, Column::truth, Column::big, Column::id, Column::big, Column::bytes, Column::big}) ||
         rows.count() < 1 || rows.big(0, 0) != 0)
-        return broken("unexpected result of swaps()");
+        return broken("unexpected result of swap()");
     std::vector<Rows> parts(asked, rows.from(0, 1));
     for (int row = 1; row < rows.count(); ++row) {
         const std::int64_t number = rows.big(row, 0);
         if (number < 1 || static_cast<std::uint64_t>(number) > asked)
-            return broken("unexpected number in the result of swaps()");
+            return broken("unexpected number in the result of swap()");
         parts[static_cast<std::size_t>(number - 1)] = rows.from(row, 1);
     }
     return parts;

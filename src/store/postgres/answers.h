@@ -15,10 +15,10 @@ namespace holdfast::store::postgres {
 // the functions or their data.
 
 Result<cas::Reading> reading_in(const Rows& rows);
-/// Decodes the result of `swap` or `change`, or a part of that of `swaps`.
-Result<cas::Swapped> swapped_in(const Rows& rows, cas::WriteId expected);
-/// Splits the result of `swaps` into `asked` parts, each like the result of `swap`.
+/// Splits the result of a `swap` of `asked` rows into a part for each.
 Result<std::vector<Rows>> parts_in(const Rows& rows, std::size_t asked);
+/// Decodes such a part.
+Result<cas::Swapped> swapped_in(const Rows& rows, cas::WriteId expected);
 /// At most `most` entries, and whether there were more.
 Result<cas::FoundRecords> records_in(const Rows& rows, std::size_t most);
 Result<std::vector<std::string>> names_in(const Rows& rows);

@@ -15,21 +15,25 @@
 
 namespace holdfast::store::postgres {
 
-/// The operation of a swap that can share a statement with others.
-enum class Wants : std::uint8_t { nothing_of_this, to_make, to_change, to_end };
+/// What the statement `swap` takes besides the arrays of its rows.
+struct SwapNeeds {
+    bool makes = false;         ///< the row is expected to be absent
+    bool ends = false;          ///< it is to be deleted, or to stay absent
+    bool tells = false;         ///< contains a notice
+    std::string marker;         ///< the required marker (engine.h)
+    std::int64_t position = 0;  ///< the required position
+};
 
 /// One statement, and the callback for its reply.
 struct Call {
     const char* statement = nullptr;
-    Params params;
+    Params params;  ///< of a swap: its row of the arrays
     bool writes = false;
-    bool locks = false;        ///< it may wait for a row lock, unless its last parameter forbids it
+    bool locks = false;        ///< it may wait for a row lock, unless `no_wait` forbids it
+    bool no_wait = false;      ///< REQUIRES of a swap: `alone`
     std::string name;          ///< of that row
     bool is_document = false;  ///< otherwise a record
-    Wants wants = Wants::nothing_of_this;
-    bool tells = false;            ///< contains a notice
-    std::string marker;            ///< of a swap: the required marker (engine.h)
-    std::int64_t position = 0;     ///< of a swap: the required position
+    std::optional<SwapNeeds> swap;
     Callback<Result<Rows>> reply;  ///< empty once called; later results are ignored
     Instant until;                 ///< its deadline
     Duration pause{};              ///< backoff before the next try, because the row was locked
@@ -49,7 +53,7 @@ struct Failure {
 /// Calls that share a transaction, and so a round trip and a commit.
 struct Group {
     std::vector<CallPtr> calls;
-    std::optional<Params> together;            ///< parameters of the statement `swaps`, if the calls are sent as one
+    std::optional<Params> swap;                ///< parameters of that statement, if the calls are swaps
     std::vector<std::optional<Rows>> answers;  ///< one per answered call; valid only once committed
     std::optional<Failure> failed;             ///< if set, nothing took effect
     std::size_t bytes = 0;

@@ -411,8 +411,8 @@ void Connection::send(Group group) {
     groups_.push_back(std::move(group));
     auto& sent = groups_.back();
     bool works = true;
-    if (sent.together)
-        works = add(statement::swaps, *sent.together);
+    if (sent.swap)
+        works = add(statement::swap, *sent.swap);
     else
         for (const CallPtr& call : sent.calls)
             works = works && add(call->statement, call->params);
@@ -479,7 +479,7 @@ void Connection::end_group() {
     groups_.pop_front();
     bytes_ -= group.bytes;
     // A commit may fail after all its statements were answered; that error precedes the sync marker.
-    if (!group.failed && group.answers.size() != (group.together ? 1 : group.calls.size())) {
+    if (!group.failed && group.answers.size() != (group.swap ? 1 : group.calls.size())) {
         groups_.push_front(std::move(group));
         return close("the server gave as many answers as nobody asked for");
     }

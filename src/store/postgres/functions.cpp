@@ -46,107 +46,23 @@ END $$;
 CREATE OR REPLACE FUNCTION ~.all_holders(before bytea[], after bytea[]) RETURNS bytea[] LANGUAGE sql IMMUTABLE
     AS $$ SELECT CASE WHEN after <@ before THEN before WHEN cardinality(before) < 8 THEN before || after ELSE after END $$;
 
--- Fails unless the marker is this write, or a later one of the same start. After whatever it is to be true of: what was
--- deleted or restored by then is seen.
-CREATE OR REPLACE FUNCTION ~.check_marker(wanted uuid) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    IF wanted <> ~.nothing() AND NOT EXISTS (
-        SELECT FROM ~.kept k WHERE k.kind = 0 AND k.name = '\x016d61726b6572'::bytea AND k.write >= wanted
-            AND substring(uuid_send(k.write) FROM 1 FOR 8) = substring(uuid_send(wanted) FROM 1 FOR 8)) THEN
-        RAISE EXCEPTION USING ERRCODE = 'HF001', MESSAGE = 'its marker is gone, or is not the one that was there';
-    END IF;
-    RETURN true;
-END $$;
-
--- Fails unless the server has come as far as this. Before anything is written: that alone would bring it further.
-CREATE OR REPLACE FUNCTION ~.check_place(wanted bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    IF ~.place() < wanted THEN
-        RAISE EXCEPTION USING ERRCODE = 'HF001', MESSAGE = 'its write-ahead log ends before a place where it has been';
-    END IF;
-    RETURN true;
-END $$;
-
--- A write that takes effect only on what is expected, at a time in [valid_from, valid_until) that is read after the row
--- is locked. Each statement in here sees what was committed before that statement. If not done: what is there instead;
--- only `write` if that is as expected. `place` is before the commit, and thus as safe as that.
-CREATE OR REPLACE FUNCTION ~.swap(of_kind smallint, of_name bytea, expected uuid, becomes uuid,
-                       valid_from bigint, valid_until bigint, new_written_at bigint, new_bytes bytea,
-                       new_keep_until bigint, new_due bigint, new_holders bytea[], notice text, marker uuid, least_place bigint,
-                       no_wait boolean,
-                       OUT done boolean, OUT now bigint, OUT write uuid, OUT written_at bigint, OUT bytes bytea,
-                       OUT place bigint)
-LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    next_watch bigint := least(new_due, new_keep_until);
-BEGIN
-    done := false;
-    PERFORM ~.check_place(least_place);
-    IF no_wait THEN
-        PERFORM 1 FROM ~.kept k WHERE k.kind = of_kind AND k.name = of_name FOR NO KEY UPDATE NOWAIT;
-    END IF;
-    FOR attempt IN 1..3 LOOP
-        now := ~.clock();
-        IF now >= valid_from AND now < valid_until THEN
-            IF expected = ~.nothing() AND length(new_bytes) > 0 THEN
-                INSERT INTO ~.kept (kind, name, write, written_at, keep_until, due, watch, holders, bytes)
-                    VALUES (of_kind, of_name, becomes, new_written_at, new_keep_until, new_due, next_watch, new_holders,
-                            new_bytes)
-                    ON CONFLICT DO NOTHING;
-                done := FOUND;
-            ELSIF expected = ~.nothing() THEN
-                done := NOT EXISTS (SELECT FROM ~.kept k WHERE k.kind = of_kind AND k.name = of_name);
-            ELSIF length(new_bytes) > 0 THEN
-                UPDATE ~.kept k
-                    SET write = becomes, written_at = new_written_at, keep_until = new_keep_until, due = new_due,
-                        holders = ~.all_holders(k.holders, new_holders), held_by = new_holders, bytes = new_bytes,
-                        watch = CASE WHEN k.watch BETWEEN now AND next_watch THEN k.watch ELSE next_watch END
-                    WHERE k.kind = of_kind AND k.name = of_name AND k.write = expected;
-                done := FOUND;
-            ELSE
-                DELETE FROM ~.kept k WHERE k.kind = of_kind AND k.name = of_name AND k.write = expected;
-                done := FOUND;
-            END IF;
-            IF done THEN
-                now := ~.clock();
-                IF now < valid_from OR now >= valid_until THEN  -- it had to wait for the row: again, and then refused
-                    PERFORM ~.too_late();
-                END IF;
-                PERFORM ~.check_marker(marker);
-                place := ~.place();
-                IF notice <> '' THEN
-                    PERFORM pg_notify('~', notice);
-                END IF;
-                RETURN;
-            END IF;
-        END IF;
-        SELECT f.now, coalesce(f.write, ~.nothing()), f.written_at, f.bytes, f.place
-            INTO now, write, written_at, bytes, place FROM ~.fetch(of_kind, of_name, no_wait) f;
-        PERFORM ~.check_marker(marker);
-        IF write <> expected THEN
-            RETURN;
-        END IF;
-        bytes := NULL;
-        IF now < valid_from OR now >= valid_until THEN
-            RETURN;
-        END IF;
-        -- Somebody made it as expected just now.
-    END LOOP;
-    RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = 'this row changes too often';
-END $$;
-
--- Many swaps at once, all or nothing, in the order of their names: the makes, the changes, and then as many as end, each
--- kind by one statement. The first row of the answer is true of all of them except those that follow, with their numbers.
+-- The compare-and-swap, of one row or many: all or nothing, in the order of their names. A row is written only if its
+-- write is the expected one, at a time in [valid_from, valid_until) that is read before it is locked and again after.
+-- The makes, the changes and then as many as end, each kind by one statement. The first row of the answer is true of all
+-- of them except those that follow, with their numbers: of these it has what is there instead, or only `write` if that is
+-- as expected. `place` is before the commit, and thus as safe as that.
 -- It waits for rows only in that order, new ones first. So no two of these ever wait for each other: who makes a row can
--- hold up only others who make it. What cannot be done like this fails (class 40 or 55) and is for swap().
-CREATE OR REPLACE FUNCTION ~.swaps(kinds smallint[], names bytea[], expecteds uuid[], becomings uuid[],
-                                   froms bigint[], untils bigint[], written_ats bigint[], contents bytea[],
-                                   keep_untils bigint[], dues bigint[], holdings text[], notices text[],
-                                   marker uuid, least_place bigint, makes integer, ends integer, tells integer)
+-- hold up only others who make it. With `no_wait`, and then one row only, it does not wait for that. What cannot be done
+-- like this fails (class 40 or 55) and is to be tried again, each row by itself.
+CREATE OR REPLACE FUNCTION ~.swap(kinds smallint[], names bytea[], expecteds uuid[], becomings uuid[],
+                                  froms bigint[], untils bigint[], written_ats bigint[], contents bytea[],
+                                  keep_untils bigint[], dues bigint[], holdings text[], notices text[],
+                                  marker uuid, least_place bigint, makes integer, ends integer, tells integer,
+                                  no_wait boolean)
 RETURNS TABLE (number bigint, done boolean, now bigint, write uuid, written_at bigint, bytes bytea, place bigint)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    begun bigint := ~.clock();
+    begun bigint;
     finished bigint;
     asked integer := cardinality(names);
     part integer;
@@ -156,7 +72,13 @@ DECLARE
     total bigint := 0;
     one record;
 BEGIN
-    PERFORM ~.check_place(least_place);
+    IF ~.place() < least_place THEN  -- before anything is written: that alone would bring it further
+        RAISE EXCEPTION USING ERRCODE = 'HF001', MESSAGE = 'its write-ahead log ends before a place where it has been';
+    END IF;
+    IF no_wait THEN
+        PERFORM 1 FROM ~.kept k WHERE k.kind = kinds[1] AND k.name = names[1] FOR NO KEY UPDATE NOWAIT;
+    END IF;
+    begun := ~.clock();
     IF makes > 0 THEN
         INSERT INTO ~.kept (kind, name, write, written_at, keep_until, due, watch, holders, bytes)
             SELECT u.kind, u.name, u.becomes, u.written_at, u.keep_until, u.due, least(u.due, u.keep_until),
@@ -164,7 +86,7 @@ BEGIN
             FROM unnest(kinds, names, expecteds, becomings, froms, untils, written_ats, contents, keep_untils, dues,
                         holdings)
                 AS u (kind, name, expected, becomes, valid_from, valid_until, written_at, bytes, keep_until, due, holders)
-            WHERE u.expected = ~.nothing() AND begun >= u.valid_from AND begun < u.valid_until
+            WHERE u.expected = ~.nothing() AND length(u.bytes) > 0 AND begun >= u.valid_from AND begun < u.valid_until
             ON CONFLICT DO NOTHING;
         GET DIAGNOSTICS part = ROW_COUNT;
         did := did + part;
@@ -210,8 +132,9 @@ BEGIN
     RETURN QUERY SELECT 0::bigint, true, finished, NULL::uuid, NULL::bigint, NULL::bytea, ~.place();
     IF did < asked THEN
         FOR one IN
-            SELECT u.* FROM unnest(kinds, names, expecteds, becomings, froms, untils) WITH ORDINALITY
-                AS u (kind, name, expected, becomes, valid_from, valid_until, number)
+            SELECT u.*, u.expected = ~.nothing() AND length(u.bytes) = 0 AS is_nothing
+            FROM unnest(kinds, names, expecteds, becomings, froms, untils, contents) WITH ORDINALITY
+                AS u (kind, name, expected, becomes, valid_from, valid_until, bytes, number)
             LEFT JOIN ~.kept k ON k.kind = u.kind AND k.name = u.name
             WHERE k.write IS DISTINCT FROM u.becomes AND u.number <> ALL (ended)
         LOOP
@@ -220,8 +143,9 @@ BEGIN
             SELECT f.now, coalesce(f.write, ~.nothing()), f.written_at, f.bytes, f.place
                 INTO now, write, written_at, bytes, place FROM ~.fetch(one.kind, one.name, true) f;
             IF write = one.expected THEN
+                CONTINUE WHEN one.is_nothing AND now >= one.valid_from AND now < one.valid_until;
                 IF now >= one.valid_from AND now < one.valid_until THEN
-                    RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = 'somebody made it as expected just now';
+                    RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = 'somebody else changes this row, or has it locked';
                 END IF;
                 bytes := NULL;
             END IF;
@@ -230,7 +154,12 @@ BEGIN
             RETURN NEXT;
         END LOOP;
     END IF;
-    PERFORM ~.check_marker(marker);
+    -- After all that it is to be true of: what was deleted or restored by then is seen.
+    IF marker <> ~.nothing() AND NOT EXISTS (
+        SELECT FROM ~.kept k WHERE k.kind = 0 AND k.name = '\x016d61726b6572'::bytea AND k.write >= marker
+            AND substring(uuid_send(k.write) FROM 1 FOR 8) = substring(uuid_send(marker) FROM 1 FOR 8)) THEN
+        RAISE EXCEPTION USING ERRCODE = 'HF001', MESSAGE = 'its marker is gone, or is not the one that was there';
+    END IF;
     IF tells > 0 THEN
         PERFORM pg_notify('~', u.notice) FROM unnest(notices) WITH ORDINALITY AS u (notice, number)
             WHERE u.notice <> '' AND u.number <> ALL (refused);

@@ -25,6 +25,11 @@ namespace {
 constexpr std::size_t max_looks = 64;
 constexpr std::size_t max_swaps = 512;
 
+/// Swaps of one statement require one marker.
+bool may_share(const Call& a, const Call& b) {
+    return a.swap.has_value() == b.swap.has_value() && (!a.swap || a.swap->marker == b.swap->marker);
+}
+
 bool is_before(const CallPtr& a, const CallPtr& b) {
     const int order = a->name.compare(b->name);
     return order != 0 ? order < 0 : a->is_document < b->is_document;
@@ -43,24 +48,26 @@ void put_back_doubles(Group& group, std::deque<CallPtr>& queue) {
     });
 }
 
-/// Combines all calls into the parameters of the statement `swaps`.
+/// Combines all calls into the parameters of the statement `swap`.
 Params together(const std::vector<CallPtr>& calls) {
     std::vector<const Params*> rows;
     std::int32_t makes = 0, ends = 0, tells = 0;
     std::int64_t place = 0;
     for (const CallPtr& call : calls) {
         rows.push_back(&call->params);
-        makes += call->wants == Wants::to_make ? 1 : 0;
-        ends += call->wants == Wants::to_end ? 1 : 0;
-        tells += call->tells ? 1 : 0;
-        place = std::max(place, call->position);
+        makes += call->swap->makes ? 1 : 0;
+        ends += call->swap->ends ? 1 : 0;
+        tells += call->swap->tells ? 1 : 0;
+        place = std::max(place, call->swap->position);
     }
+    const Call& first = *calls.front();
+    HOLDFAST_ASSERT(!first.no_wait || calls.size() == 1);
     constexpr std::array<Type, 12> types{Type::small, Type::bytea, Type::id,  Type::id,  Type::big,  Type::big,
                                          Type::big,   Type::bytea, Type::big, Type::big, Type::text, Type::text};
     Params all;
     for (std::size_t i = 0; i < types.size(); ++i)
         all.column(rows, i, types[i]);
-    all.bytes(calls.front()->marker).big(place).number(makes).number(ends).number(tells);
+    all.bytes(first.swap->marker).big(place).number(makes).number(ends).number(tells).truth(first.no_wait);
     return all;
 }
 
@@ -68,14 +75,14 @@ Params together(const std::vector<CallPtr>& calls) {
 
 std::size_t max_in_group(const Call& call) {
     if (call.alone) return 1;
-    return call.wants == Wants::nothing_of_this ? max_looks : max_swaps;
+    return call.swap ? max_swaps : max_looks;
 }
 
 void arrange(Group& group, std::deque<CallPtr>& queue) {
     std::stable_sort(group.calls.begin(), group.calls.end(), is_before);
-    if (group.calls.size() < 2 || group.calls.front()->wants == Wants::nothing_of_this) return;
+    if (!group.calls.front()->swap) return;
     put_back_doubles(group, queue);
-    if (group.calls.size() > 1) group.together = together(group.calls);
+    group.swap = together(group.calls);
 }
 
 namespace {
@@ -99,7 +106,7 @@ bool is_for_good(const std::string& state) {
            is_of_class(state, "0A") || is_of_class(state, "08") || is_of_class(state, "25");
 }
 
-/// Raised by check_marker().
+/// Raised by swap() when the marker or the position is not as required.
 bool is_lost(const std::string& state) {
     return state == "HF001";
 }
@@ -119,8 +126,8 @@ std::string why_passing(const Failure& failure) {
 }
 
 void wait_never(Call& call) {
-    if (call.wants == Wants::to_change) call.statement = statement::swap;  // `change` would wait
-    call.params.replace_last_truth(true);
+    call.alone = call.no_wait = true;
+    if (!call.swap) call.params.replace_last_truth(true);
 }
 
 }  // namespace
@@ -390,14 +397,14 @@ Group Pool::take_group(Queue& queue) {
         const CallPtr call = queue.front();
         wait_for_no_lock(*call);
         if (call->alone && !group.calls.empty()) break;
-        if (!group.calls.empty() && call->marker != group.calls.front()->marker) break;
+        if (!group.calls.empty() && !may_share(*call, *group.calls.front())) break;
         queue.pop_front();
         if (!call->reply) continue;
         group.bytes += call->params.size();
         group.calls.push_back(call);
-        if (call->alone) return group;
+        if (call->alone) break;
     }
-    arrange(group, queue);
+    if (!group.calls.empty()) arrange(group, queue);
     return group;
 }
 
@@ -408,13 +415,13 @@ void Pool::on_group(Connection& connection, Group group) {
         on_failure(connection, group);
     } else {
         auto parts = Result<std::vector<Rows>>(std::vector<Rows>());
-        if (group.together) parts = parts_in(*group.answers.front(), group.calls.size());
+        if (group.swap) parts = parts_in(*group.answers.front(), group.calls.size());
         for (std::size_t i = 0; i < group.calls.size(); ++i) {
             if (group.calls[i]->writes && !locked_.empty()) locked_.erase(group.calls[i]->name);
             if (!parts)
                 answer(group.calls[i], parts.error());
             else
-                answer(group.calls[i], group.together ? (*parts)[i] : *group.answers[i]);
+                answer(group.calls[i], group.swap ? (*parts)[i] : *group.answers[i]);
         }
     }
     Slot* const slot = slot_of(connection);
@@ -449,14 +456,14 @@ void Pool::on_failure(Connection& connection, Group& group) {
     const auto failed = std::find(group.answers.begin(), group.answers.end(), std::nullopt) - group.answers.begin();
     for (std::size_t i = 0; i < group.calls.size(); ++i) {
         const CallPtr& call = group.calls[i];
-        const bool is_it = !group.together && static_cast<std::ptrdiff_t>(i) == failed;
+        const bool is_it = was_alone || (!group.swap && static_cast<std::ptrdiff_t>(i) == failed);
         if (is_it && is_locked(failure.state) && call->locks) {
             if (locked_.size() >= max_locked) locked_.clear();
             locked_.insert(call->name);
         }
         if (is_passing(failure.state)) call->why = why_passing(failure);
-        if (is_it || group.together || !is_locked(failure.state)) call->alone = true;
-        if (group.together && is_locked(failure.state))
+        if (is_it || group.swap || !is_locked(failure.state)) call->alone = true;
+        if (group.swap && is_locked(failure.state))
             wait_never(*call);  // one of them would wait, but it is not known which
         wait_for_no_lock(*call);
         call->pause = was_alone ? std::clamp(call->pause * 2, locked_first, locked_last) : Duration{};
@@ -467,7 +474,6 @@ void Pool::on_failure(Connection& connection, Group& group) {
 /// Other calls must not queue behind one that waits for a row known to be locked.
 void Pool::wait_for_no_lock(Call& call) const {
     if (!call.locks || locked_.empty() || !locked_.contains(call.name)) return;
-    call.alone = true;
     wait_never(call);
 }
 

@@ -61,11 +61,6 @@ Pool::Settings pool_settings(const PostgresEngineOptions& options) {
     return settings;
 }
 
-Wants wants_of(const cas::Swap& swap) {
-    if (swap.expected == 0) return swap.bytes.empty() ? Wants::nothing_of_this : Wants::to_make;
-    return swap.bytes.empty() ? Wants::to_end : Wants::to_change;
-}
-
 CallPtr call_of(const char* statement) {
     auto call = std::make_shared<Call>();
     call->statement = statement;
@@ -185,16 +180,15 @@ void PostgresEngine::fetch(cas::Kind kind, std::string_view name, Callback<Resul
 void PostgresEngine::swap(const cas::Swap& swap, Callback<Result<cas::Swapped>> reply) {
     HOLDFAST_ASSERT(swap.notice.size() <= notice_bytes);
     const bool tells_inside = swap.notice_must_arrive && !swap.notice.empty();
-    const Wants wants = wants_of(swap);
-    auto call = call_of(wants == Wants::to_change && !tells_inside ? statement::change : statement::swap);
+    auto call = call_of(statement::swap);
     call->writes = call->locks = true;
     call->name = swap.name;
     call->is_document = swap.kind == cas::Kind::document;
-    call->wants = wants;
-    call->tells = tells_inside;
-    call->alone = wants == Wants::nothing_of_this;
-    call->marker = swap.marker.bytes();
-    call->position = static_cast<std::int64_t>(swap.position);
+    call->swap = SwapNeeds{.makes = swap.expected == 0 && !swap.bytes.empty(),
+                           .ends = swap.bytes.empty(),
+                           .tells = tells_inside,
+                           .marker = swap.marker.bytes(),
+                           .position = static_cast<std::int64_t>(swap.position)};
     const cas::EngineTime until = std::min(swap.until, clock_.not_after(store_clock_now(), options_.answer_within));
     call->params.small(number_of(swap.kind))
         .bytes(swap.name)
@@ -207,10 +201,7 @@ void PostgresEngine::swap(const cas::Swap& swap, Callback<Result<cas::Swapped>> 
         .big(to_ns(swap.keep_until))
         .big(to_ns(swap.due))
         .byte_strings(swap.holders)
-        .bytes(tells_inside ? payload_of(swap.notice) : std::string())
-        .bytes(call->marker)
-        .big(call->position)
-        .truth(false);
+        .bytes(tells_inside ? payload_of(swap.notice) : std::string());
     Asked asked{swap.expected, swap.from, swap.until, tells_inside ? std::string() : std::string(swap.notice)};
     call->reply = [this, asked = std::move(asked), reply = std::move(reply)](Result<Rows> rows) mutable {
         reply(rows ? on_swapped(asked, *rows) : Result<cas::Swapped>(rows.error()));

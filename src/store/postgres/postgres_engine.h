@@ -36,15 +36,14 @@ Result<PostgresEngineOptions> parse_postgres_engine(std::string_view url);
 
 /// An engine on PostgreSQL 15 or newer, using libpq (docs/decisions/0010-engines.md).
 ///
-/// *Data.* Everything is in the table `kept` of a schema that the first front creates. A swap or a fetch is one
-/// statement, which falls back on a function in that schema (functions.cpp), so one round trip is enough. Time is
-/// clock_timestamp().
+/// *Data.* Everything is in the table `kept` of a schema that the first front creates. A swap or a fetch is a call of a
+/// function in that schema (functions.cpp), so one round trip is enough. Time is clock_timestamp().
 ///
-/// *Batching.* The calls of one turn are sent together. Up to 512 swaps of distinct rows form one statement, and so one
-/// transaction. It inserts new rows and then locks existing ones, each in name order, so that two fronts never
-/// deadlock. Reads are pipelined. If a call fails, nothing of its transaction took effect, and each call is retried by
-/// itself. While all connections are busy, calls accumulate, and the next free connection takes them together. `done`
-/// is reported only after the commit, which waits for the disk.
+/// *Batching.* The calls of one turn are sent together. A swap is a statement that takes one row or up to 512 distinct
+/// rows, in one transaction. It inserts new rows and then locks existing ones, each in name order, so that two fronts
+/// never deadlock. Reads are pipelined. If a call fails, nothing of its transaction took effect, and each call is
+/// retried by itself. While all connections are busy, calls accumulate, and the next free connection takes them
+/// together. `done` is reported only after the commit, which waits for the disk.
 ///
 /// *Lingering swaps.* No swap takes effect if it begins later than `answer_within` after its call, by the engine's
 /// clock, even if it was delayed in a buffer. Once begun it has `answer_within` (statement_timeout). If its commit

@@ -5,16 +5,17 @@
 namespace holdfast::store::postgres {
 namespace {
 
-constexpr Oid oid_of_truth = 16, oid_of_bytea = 17, oid_of_bigint = 20, oid_of_record = 2249, oid_of_uuid = 2950;
+constexpr Oid oid_of_truth = 16, oid_of_bytea = 17, oid_of_bigint = 20, oid_of_uuid = 2950;
 
-}  // namespace
-
+/// A number in PostgreSQL's byte order.
 std::uint64_t big_endian(std::string_view bytes) {
     std::uint64_t value = 0;
     for (const char c : bytes)
         value = value << 8 | static_cast<unsigned char>(c);
     return value;
 }
+
+}  // namespace
 
 Rows::Rows(pg_result* result) : result_(result, PQclear), rows_(PQntuples(result)) {}
 
@@ -35,8 +36,6 @@ bool Rows::fits(Column column, int index) const {
     if (PQfformat(result_.get(), column_ + index) != 1) return false;
     int size = -1;
     switch (column) {
-        case Column::record:
-            return type == oid_of_record;
         case Column::bytes:
             return type == oid_of_bytea;
         case Column::id:

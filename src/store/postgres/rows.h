@@ -10,10 +10,7 @@ struct pg_result;
 namespace holdfast::store::postgres {
 
 /// The column types of our functions' results.
-enum class Column : std::uint8_t { truth, big, bytes, record, id };
-
-/// A number in PostgreSQL's byte order.
-std::uint64_t big_endian(std::string_view bytes);
+enum class Column : std::uint8_t { truth, big, bytes, id };
 
 /// The result of a statement, in PostgreSQL's binary format.
 class Rows {
@@ -31,7 +28,7 @@ class Rows {
     bool is_null(int row, int column) const;
     bool truth(int row, int column) const;
     std::int64_t big(int row, int column) const;        ///< 0 for null
-    std::string_view bytes(int row, int column) const;  ///< empty for null; also for the bytes of a record or an id
+    std::string_view bytes(int row, int column) const;  ///< empty for null; also of an id
 
  private:
     bool fits(Column column, int index) const;

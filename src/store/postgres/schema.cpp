@@ -122,26 +122,9 @@ SET enable_seqscan = off;
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 PREPARE hf_fetch(smallint, bytea, boolean) AS SELECT * FROM ~.fetch($1, $2, $3);
-PREPARE hf_swap(smallint, bytea, uuid, uuid, bigint, bigint, bigint, bytea, bigint, bigint, bytea[], text, uuid, bigint,
-                boolean)
-    AS SELECT * FROM ~.swap($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
-PREPARE hf_change(smallint, bytea, uuid, uuid, bigint, bigint, bigint, bytea, bigint, bigint, bytea[], text, uuid,
-                  bigint, boolean)
-    AS WITH changed AS (
-        UPDATE ~.kept k
-            SET write = $4, written_at = $7, bytes = $8, keep_until = $9, due = $10,
-                holders = ~.all_holders(k.holders, $11), held_by = $11,
-                watch = CASE WHEN k.watch BETWEEN ~.clock() AND least($9, $10) THEN k.watch ELSE least($9, $10) END
-            WHERE k.kind = $1 AND k.name = $2 AND k.write = $3 AND ~.clock() >= $5 AND ~.clock() < $6
-                  AND ~.place() >= $14
-            RETURNING CASE WHEN ~.check_marker($13) AND ~.clock() >= $5 AND ~.clock() < $6 THEN ~.clock()
-                           ELSE ~.too_late() END AS now, ~.place() AS place)
-    SELECT (SELECT now FROM changed), (SELECT place FROM changed),
-           CASE WHEN NOT EXISTS (SELECT FROM changed)
-                THEN ~.swap($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) END;
-PREPARE hf_swaps(smallint[], bytea[], uuid[], uuid[], bigint[], bigint[], bigint[], bytea[], bigint[], bigint[], text[],
-                 text[], uuid, bigint, integer, integer, integer)
-    AS SELECT * FROM ~.swaps($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17);
+PREPARE hf_swap(smallint[], bytea[], uuid[], uuid[], bigint[], bigint[], bigint[], bytea[], bigint[], bigint[], text[],
+                text[], uuid, bigint, integer, integer, integer, boolean)
+    AS SELECT * FROM ~.swap($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18);
 PREPARE hf_overlapping(bytea, bytea, bytea, integer[], integer) AS SELECT * FROM ~.overlapping($1, $2, $3, $4, $5);
 PREPARE hf_of_holder(bytea, integer) AS SELECT * FROM ~.of_holder($1, $2);
 PREPARE hf_scan(smallint, bytea, bytea, bytea, integer) AS SELECT * FROM ~.scan($1, $2, $3, $4, $5);

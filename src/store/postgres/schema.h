@@ -6,15 +6,12 @@
 namespace holdfast::store::postgres {
 
 /// The schema version that this program creates and works with.
-inline constexpr int schema_version = 5;
+inline constexpr int schema_version = 6;
 
-/// The names of the prepared statements. `change` takes the parameters of `swap`, for a row that exists and stays. It
-/// returns the time and the position, or the reply of swap() if it fell back on that. `swaps` performs many of either.
+/// The names of the prepared statements.
 namespace statement {
 inline constexpr const char* fetch = "hf_fetch";
 inline constexpr const char* swap = "hf_swap";
-inline constexpr const char* change = "hf_change";
-inline constexpr const char* swaps = "hf_swaps";
 inline constexpr const char* overlapping = "hf_overlapping";
 inline constexpr const char* of_holder = "hf_of_holder";
 inline constexpr const char* scan = "hf_scan";

@@ -60,6 +60,7 @@ TEST_F(PostgresGroups, of_all_kinds_are_answered_each_by_itself) {
     ask(user, swap("new 2", 0, std::string_view("\0\xff", 2)));
     ask(user, swap("changed", there["changed"], "changed"));
     ask(user, swap("ended", there["ended"], ""));
+    ask(user, swap("nothing", 0, ""));
     cas::Swap document = swap("document", 0, "another kind");
     document.kind = cas::Kind::document;
     ask(user, document);
@@ -82,7 +83,7 @@ TEST_F(PostgresGroups, of_all_kinds_are_answered_each_by_itself) {
     ASSERT_TRUE(until_answered());
     EXPECT_EQ(transactions() - before, 2) << "one, and the one that asks";
 
-    const std::vector<std::string> done{"changed", "document", "ended", "new", "new 2"};
+    const std::vector<std::string> done{"changed", "document", "ended", "new", "new 2", "nothing"};
     for (const auto& [name, write] : becomes)
         EXPECT_EQ(answer(name).done, std::binary_search(done.begin(), done.end(), name)) << name;
     for (const auto& [name, one] : answers)

@@ -348,6 +348,7 @@ TEST_F(PostgresEngineTest, tells_notices_to_all_fronts_itself_included) {
     swap.notice = longest;
     swap.notice_must_arrive = true;
     ASSERT_TRUE(user.swap(swap)->done);
+    swap.becomes = user.next_write();
     swap.notice = "not done, so not told";
     ASSERT_FALSE(user.swap(swap)->done);
     const auto told = [&](const EngineUser& who) {
