@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
-#include "base/random.h"
+#include "lease/resource.h"
 #include "store/redis/engine_impl.h"
 
 namespace holdfast::store::redis {
@@ -14,9 +14,9 @@ constexpr std::size_t command_bytes = 512;  // overhead of a command
 // Limits of one script call: it blocks every other client of this Redis.
 constexpr std::size_t max_swaps = 64;
 constexpr std::size_t max_swap_bytes = 64 << 10;
-constexpr std::size_t keys_of_all = 2;
-constexpr std::size_t words_of_all = 4;
-constexpr std::size_t words_each = 5;
+constexpr std::size_t keys_of_all = 3;
+constexpr std::size_t words_of_all = 5;
+constexpr std::size_t words_each = 6;
 
 /// Channels are not separated by database, so the name contains it.
 std::string channel_of(const RedisEngineOptions& options) {
@@ -24,15 +24,11 @@ std::string channel_of(const RedisEngineOptions& options) {
     return options.prefix + (database == 0 ? "" : fmt::format(":{}", database)) + ":notices";
 }
 
-HashKey hash_key() {
-    return {random_seed(), random_seed()};
-}
-
-/// Rounded up: Redis may drop the key from then on, and never before.
-std::string expiry_of(EngineTime keep_until) {
-    if (keep_until == EngineTime::max()) return {};
-    return std::to_string(
-        std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::milliseconds>(keep_until.time_since_epoch()).count()));
+/// The score of a record in the due set: when something has to be done about it. Empty if nothing has.
+std::string score_of(const cas::Swap& swap) {
+    if (swap.kind == Kind::document) return "-";
+    const EngineTime first = std::min(swap.due, swap.keep_until);
+    return first == EngineTime::max() ? std::string() : std::to_string(micros_down(first));
 }
 
 }  // namespace
@@ -42,14 +38,10 @@ RedisEngine::RedisEngine(boost::asio::io_context& loop, RedisEngineOptions optio
       options_(std::move(options)),
       notices_(channel_of(options_)),
       keys_(options_.prefix, Keys::In::one_redis),
-      front_(random_hex(Keys::front_bytes / 2)),
       nodes_(std::make_shared<Nodes>(loop, options_, notices_,
                                      Nodes::Hooks{.on_up = [this] { on_up(); },
-                                                  .before_sending = [this] { send_batches(); },
-                                                  .on_clock_step = [this] { forget_all(); },
-                                                  .on_closed = [this] { drop_batches(); }})),
-      memory_(IndexMemory::Limits{}, hash_key()),
-      freed_(FreedHolders::Limits{}, hash_key()) {}
+                                                  .before_sending = [this] { send_swaps(); },
+                                                  .on_closed = [this] { drop_swaps(); }})) {}
 
 RedisEngine::~RedisEngine() {
     nodes_->stop();
@@ -64,7 +56,6 @@ void RedisEngine::stop() {
 }
 
 void RedisEngine::on_up() {
-    forget_all();
     keys_ = Keys(options_.prefix, nodes_->in_cluster() ? Keys::In::cluster : Keys::In::one_redis);
 }
 
@@ -98,7 +89,7 @@ Result<cas::Position> RedisEngine::position_in(const codec::resp::Value& answer)
     return static_cast<cas::Position>(answer.items[2].number);
 }
 
-Result<Stored> RedisEngine::stored_in(codec::resp::Value& value, std::size_t index) {
+Result<cas::StoredValue> RedisEngine::stored_in(codec::resp::Value& value, std::size_t index) {
     const bool older = value.is_text() && is_of_older_version(value.text);
     auto stored = value.is_text() ? read_stored(std::move(value.text)) : std::nullopt;
     const Link& link = *nodes_->master().link;
@@ -113,11 +104,8 @@ void RedisEngine::fetch(Kind kind, std::string_view name, Callback<Result<cas::R
     const std::string key = keys_.kept(kind, name);
     const auto link = link_for(key.size());
     if (!link) return fail(std::move(reply), link.error());
-    CommandWriter((*link)->begin(Link::Lane::then), nodes_->master().facts.scripts, Script::fetch, std::size_t{2}, 0)
-        .add(key)
-        .add(keys_.position());
-    (*link)->end(Link::Lane::then,
-                 {.reply = [this, reply = std::move(reply)](
+    CommandWriter((*link)->begin(), nodes_->master().facts.scripts, Script::fetch, 2, 0).add(key).add(keys_.position());
+    (*link)->end({.reply = [this, reply = std::move(reply)](
                                Result<codec::resp::Value> answer) mutable { reply(read_fetched(std::move(answer))); },
                   .script = Script::fetch});
 }
@@ -132,99 +120,92 @@ Result<cas::Reading> RedisEngine::read_fetched(Result<codec::resp::Value> answer
     if (answer->items.size() == 3) return reading;
     auto stored = stored_in(answer->items[3]);
     if (!stored) return stored.error();
-    reading.value = std::move(stored->value);
+    reading.value = std::move(*stored);
     return reading;
 }
 
 // ---- swaps ----
 
 void RedisEngine::swap(const cas::Swap& swap, Callback<Result<cas::Swapped>> reply) {
-    const std::string key = keys_.kept(swap.kind, swap.name);
-    const auto link = link_for(key.size() + swap.bytes.size() + swap.notice.size() + swaps_.bytes());
+    const auto link = link_for(swap.name.size() + swap.bytes.size() + swap.notice.size() + swaps_.bytes());
     if (!link) return fail(std::move(reply), link.error());
     if (swaps_under_way_ >= options_.max_calls)
         return fail(std::move(reply), unavailable("too much is under way at the engine already"));
-    auto call = std::make_shared<SwapCall>();
-    call->expected = swap.expected;
-    if (swap.kind == Kind::record)
-        if (const auto planned = plan_indices(swap, call); !planned) return fail(std::move(reply), planned.error());
-    call->reply = std::move(reply);
+    if (swaps_.marker != swap.marker) send_swaps();
+    add(swap);
+    swaps_.calls.push_back({std::move(reply), swap.expected, cas::Swapped{}});
     ++swaps_under_way_;
-    SwapBatch alone = swap_alone(swap, key, call);
-    if (nodes_->in_cluster() && call->missing > 0)
-        call->held_back = std::make_unique<SwapBatch>(std::move(alone));
-    else
-        send_with_others(std::move(alone));
+    if (swaps_.calls.size() >= max_swaps || swaps_.bytes() >= max_swap_bytes) return send_swaps();
+    (*link)->wake();
 }
 
-RedisEngine::SwapBatch RedisEngine::swap_alone(const cas::Swap& swap, std::string_view key, SwapPointer call) const {
-    SwapBatch batch;
-    batch.latest = micros_down(nodes_->master().clock.at_most(store_clock_now()) + lingers());
-    batch.marker = swap.marker;
-    batch.position = swap.position;
+/// Adds the swap to this turn's batch.
+void RedisEngine::add(const cas::Swap& swap) {
+    const Micros latest = micros_down(nodes_->clock_at_most(store_clock_now()) + lingers());
+    swaps_.latest = swaps_.calls.empty() ? latest : std::min(swaps_.latest, latest);
+    swaps_.marker = swap.marker;
+    swaps_.position = std::max(swaps_.position, swap.position);
     std::string window;
-    if (const Micros until = micros_down(swap.until); swap.from != EngineTime::min() || until < batch.latest)
+    if (const Micros until = micros_down(swap.until); swap.from != EngineTime::min() || until < latest)
         window = std::to_string(micros_up(swap.from)) + ' ' + std::to_string(until);
-    CommandWriter::append(batch.keys, {key});
-    std::string& out = batch.arguments;
+    CommandWriter::append(swaps_.keys, {keys_.kept(swap.kind, swap.name)});
+    std::string& out = swaps_.arguments;
     CommandWriter::append(out, {swap.expected == 0 ? std::string_view{} : std::string_view(mark_of(swap.expected))});
     if (swap.bytes.empty())
         CommandWriter::append(out, {{}});
     else
-        CommandWriter::append_joined(out, stored_header(swap.becomes, swap.written_at, swap.due), swap.bytes);
-    CommandWriter::append(out, {window, swap.kind == Kind::record ? expiry_of(swap.keep_until) : "", swap.notice});
-    batch.calls.push_back(std::move(call));
-    return batch;
+        CommandWriter::append_joined(out, stored_header(swap), swap.bytes);
+    const bool changes_folders = swap.kind == Kind::record && (swap.expected == 0 || swap.bytes.empty());
+    CommandWriter::append(
+        out, {window, score_of(swap), changes_folders ? folder_lengths(swap.name) : std::string(), swap.notice});
+    if (swap.kind == Kind::record && !swap.bytes.empty()) add_sets(swap);
 }
 
-/// Adds the swap to this turn's batch.
-void RedisEngine::send_with_others(SwapBatch batch) {
-    if (swaps_.marker != batch.marker) send_swaps();
-    if (swaps_.calls.empty()) {
-        swaps_ = std::move(batch);
-    } else {
-        swaps_.keys += batch.keys;
-        swaps_.arguments += batch.arguments;
-        swaps_.latest = std::min(swaps_.latest, batch.latest);
-        swaps_.position = std::max(swaps_.position, batch.position);
-        swaps_.calls.push_back(std::move(batch.calls[0]));
+/// Adds the keys of the sets that the record may enter, so that Redis checks them before the script begins.
+void RedisEngine::add_sets(const cas::Swap& swap) {
+    for (const std::string_view holder : swap.holders)
+        CommandWriter::append(swaps_.set_keys, {keys_.holder(holder)});
+    swaps_.sets += swap.holders.size();
+    const auto file = swap.expected == 0 ? lease::file_path(swap.name) : std::nullopt;
+    if (!file) return;
+    for (const std::string_view folder : folders_above(file->path)) {
+        CommandWriter::append(swaps_.set_keys, {keys_.folder(swap.name.substr(0, file->scope.size() + folder.size()))});
+        ++swaps_.sets;
     }
-    if (swaps_.calls.size() >= max_swaps || swaps_.bytes() >= max_swap_bytes) return send_swaps();
-    nodes_->master().link->wake();
 }
 
 /// Sends this turn's batch.
 void RedisEngine::send_swaps() {
     if (swaps_.calls.empty()) return;
-    const SwapBatch batch = std::exchange(swaps_, {});
-    const std::size_t swaps = batch.calls.size();
+    SwapBatch batch = std::exchange(swaps_, {});
+    const std::size_t records = batch.calls.size();
     Link& link = *nodes_->master().link;
-    std::string& out = link.begin(Link::Lane::then);
-    CommandWriter writer(out, nodes_->master().facts.scripts, Script::swap, swaps + keys_of_all,
-                         words_of_all + words_each * swaps);
+    std::string& out = link.begin();
+    CommandWriter writer(out, nodes_->master().facts.scripts, Script::swap, records + keys_of_all + batch.sets,
+                         words_of_all + words_each * records);
     out += batch.keys;
-    writer.add(keys_.kept(Kind::record, cas::marker_name)).add(keys_.position());
+    writer.add(keys_.kept(Kind::record, cas::marker_name)).add(keys_.position()).add(keys_.due());
+    out += batch.set_keys;
     writer.add(notices_).add(batch.latest);
     writer.add(batch.marker == WriteId{} ? std::string() : mark_of(batch.marker)).add(std::to_string(batch.position));
+    writer.add(static_cast<std::int64_t>(records));
     out += batch.arguments;
-    link.end(Link::Lane::then,
-             {.reply = [this, calls = batch.calls](
-                           Result<codec::resp::Value> answer) { swaps_answered(calls, std::move(answer)); },
+    link.end({.reply = [this, calls = std::move(batch.calls)](
+                           Result<codec::resp::Value> answer) mutable { swaps_answered(calls, std::move(answer)); },
               .script = Script::swap,
               .confirmed = true});
 }
 
 /// All outcomes are read before the first callback: a callback may close the connection, and with it the command being
 /// answered.
-void RedisEngine::swaps_answered(const std::vector<SwapPointer>& calls, Result<codec::resp::Value> answer) {
+void RedisEngine::swaps_answered(SwapCalls& calls, Result<codec::resp::Value> answer) {
     const auto read = answer ? read_swaps(calls, *answer) : Result<void>(answer.error());
-    for (const SwapPointer& call : calls) {
-        if (!read) call->outcome = read.error();
-        swap_answered(call);
-    }
+    swaps_under_way_ -= calls.size();
+    for (SwapCall& call : calls)
+        call.reply(read ? std::move(call.outcome) : Result<cas::Swapped>(read.error()));
 }
 
-Result<void> RedisEngine::read_swaps(const std::vector<SwapPointer>& calls, codec::resp::Value& answer) {
+Result<void> RedisEngine::read_swaps(SwapCalls& calls, codec::resp::Value& answer) {
     const auto now = time_in(answer);
     if (!now) return now.error();
     const auto position = position_in(answer);
@@ -236,11 +217,11 @@ Result<void> RedisEngine::read_swaps(const std::vector<SwapPointer>& calls, code
     for (std::size_t i = 0; i < calls.size(); ++i) {
         const bool has_value = letters[i] == SwapLetter::other || letters[i] == SwapLetter::error;
         codec::resp::Value& value = has_value && next < answer.items.size() ? answer.items[next++] : none;
-        calls[i]->outcome = read_swap(letters[i], value, i);
-        if (!calls[i]->outcome) continue;
-        calls[i]->outcome->now = *now;
-        calls[i]->outcome->position = *position;
-        if (letters[i] == SwapLetter::time) calls[i]->outcome->found.write = calls[i]->expected;
+        calls[i].outcome = read_swap(letters[i], value, i);
+        if (!calls[i].outcome) continue;
+        calls[i].outcome->now = *now;
+        calls[i].outcome->position = *position;
+        if (letters[i] == SwapLetter::time) calls[i].outcome->found.write = calls[i].expected;
     }
     return {};
 }
@@ -266,7 +247,7 @@ Result<cas::Swapped> RedisEngine::read_swap(char letter, codec::resp::Value& val
             return unreadable(quoted(value.text), index);
         case SwapLetter::other:
             if (auto stored = stored_in(value, index); stored)
-                swapped.found = std::move(stored->value);
+                swapped.found = std::move(*stored);
             else
                 return stored.error();
             return swapped;
@@ -275,23 +256,10 @@ Result<cas::Swapped> RedisEngine::read_swap(char letter, codec::resp::Value& val
     }
 }
 
-void RedisEngine::swap_answered(const SwapPointer& call) {
-    call->is_answered = true;
-    if (!call->outcome) return finish(*call, call->outcome.error());
-    if (call->missing == 0) finish_answered(*call);
-}
-
-/// The swap and its index writes have been answered.
-void RedisEngine::finish_answered(SwapCall& call) {
-    if (call.outcome->done && call.index_error) return finish(call, *call.index_error);
-    finish(call, std::move(call.outcome));
-}
-
-void RedisEngine::finish(SwapCall& call, Result<cas::Swapped> outcome) {
-    --swaps_under_way_;
-    learn(call, outcome);
-    auto reply = std::exchange(call.reply, {});
-    reply(std::move(outcome));
+/// Fails what will never be sent.
+void RedisEngine::drop_swaps() {
+    SwapCalls calls = std::exchange(swaps_, {}).calls;
+    swaps_answered(calls, nodes_->why_down());
 }
 
 std::string RedisEngine::status() const {

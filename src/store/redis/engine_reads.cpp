@@ -12,10 +12,10 @@ constexpr std::size_t min_count = 10;
 constexpr std::size_t max_count = 1000;
 constexpr std::size_t max_rounds = 8;  // while no name is found
 
-constexpr std::size_t take_bytes = 256;  // size of a `take` command
-
-constexpr Micros taken_for = 10'000'000;
-constexpr Duration looked_at_again = 10min;  // at the latest, in case another front made it due earlier meanwhile
+constexpr std::size_t sweep_bytes = 256;  // size of a `sweep` command
+constexpr std::size_t max_swept = 256;    // in one call of the script, which blocks other clients
+constexpr Duration overdue_after = 2s;
+constexpr Micros named_again_after = 10'000'000;
 
 /// The trees that contain a path, except those too deep to be queried one by one.
 std::vector<std::string> trees_above(const lease::FilePath& file) {
@@ -35,22 +35,19 @@ std::optional<std::string_view> folder_to_look_in(const lease::FilePath& file) {
 
 }  // namespace
 
-/// Reads the names in an index: at most `most`, plus one if there are more.
-void RedisEngine::look(const std::string& index, std::size_t most, Callback<Result<Got>> reply) {
-    const auto link = link_for(index.size());
+/// Reads the names in a set: at most `most`, plus one if there are more.
+void RedisEngine::names_in(const std::string& set, std::size_t most, Callback<Result<std::vector<std::string>>> reply) {
+    const auto link = link_for(set.size());
     if (!link) return fail(std::move(reply), link.error());
-    CommandWriter((*link)->begin(Link::Lane::then), nodes_->master().facts.scripts, Script::look, index, 1)
-        .add(static_cast<std::int64_t>(most + 1));
-    (*link)->end(Link::Lane::then, {.reply =
-                                        [this, reply = std::move(reply)](Result<codec::resp::Value> answer) mutable {
-                                            if (!answer) return reply(answer.error());
-                                            if (const auto now = time_in(*answer); !now) return reply(now.error());
-                                            Got got;
-                                            for (std::size_t i = 2; i < answer->items.size(); ++i)
-                                                got.names.push_back(std::move(answer->items[i].text));
-                                            reply(std::move(got));
-                                        },
-                                    .script = Script::look});
+    codec::resp::write_command((*link)->begin(), {"ZRANGE", set, "0", std::to_string(most)});
+    (*link)->end({.reply = [this, reply = std::move(reply)](Result<codec::resp::Value> answer) mutable {
+        if (!answer) return reply(answer.error());
+        if (answer->type != codec::resp::Value::Type::array) return reply(unreadable("malformed reply to ZRANGE"));
+        std::vector<std::string> names;
+        for (codec::resp::Value& name : answer->items)
+            names.push_back(std::move(name.text));
+        reply(std::move(names));
+    }});
 }
 
 /// Reads the values under these names. The time is read first.
@@ -67,32 +64,32 @@ void RedisEngine::get_all(Kind kind, std::vector<std::string> names, Callback<Re
 }
 
 void RedisEngine::get_time(Link& link, const std::shared_ptr<Getting>& getting) {
-    codec::resp::write_command(link.begin(Link::Lane::then), {"TIME"});
-    link.end(Link::Lane::then, {.reply = [this, getting](const Result<codec::resp::Value>& answer) {
-                 const auto now = answer ? time_in(*answer) : Result<EngineTime>(answer.error());
-                 if (now)
-                     getting->got.now = *now;
-                 else
-                     getting->error = now.error();
-                 got_one(getting);
-             }});
+    codec::resp::write_command(link.begin(), {"TIME"});
+    link.end({.reply = [this, getting](const Result<codec::resp::Value>& answer) {
+        const auto now = answer ? time_in(*answer) : Result<EngineTime>(answer.error());
+        if (now)
+            getting->got.now = *now;
+        else
+            getting->error = now.error();
+        got_one(getting);
+    }});
 }
 
 void RedisEngine::get_values(Link& link, Kind kind, const std::shared_ptr<Getting>& getting) {
     for (std::size_t i = 0; i < getting->got.names.size(); ++i) {
-        codec::resp::write_command(link.begin(Link::Lane::then), {"GET", keys_.kept(kind, getting->got.names[i])});
-        link.end(Link::Lane::then, {.reply = [this, getting, i](Result<codec::resp::Value> answer) {
-                     if (!answer) {
-                         getting->error = answer.error();
-                     } else if (answer->type != codec::resp::Value::Type::null) {
-                         auto stored = stored_in(*answer);
-                         if (stored)
-                             getting->got.values[i] = std::move(*stored);
-                         else
-                             getting->error = stored.error();
-                     }
-                     got_one(getting);
-                 }});
+        codec::resp::write_command(link.begin(), {"GET", keys_.kept(kind, getting->got.names[i])});
+        link.end({.reply = [this, getting, i](Result<codec::resp::Value> answer) {
+            if (!answer) {
+                getting->error = answer.error();
+            } else if (answer->type != codec::resp::Value::Type::null) {
+                auto stored = stored_in(*answer);
+                if (stored)
+                    getting->got.values[i] = std::move(*stored);
+                else
+                    getting->error = stored.error();
+            }
+            got_one(getting);
+        }});
     }
 }
 
@@ -102,23 +99,24 @@ void RedisEngine::got_one(const std::shared_ptr<Getting>& getting) {
     getting->reply(std::move(getting->got));
 }
 
-void RedisEngine::show(Got found, bool cut, Callback<Result<cas::FoundRecords>> reply) {
-    get_all(Kind::record, std::move(found.names), [reply = std::move(reply), cut](Result<Got> got) mutable {
+void RedisEngine::show(std::vector<std::string> names, bool cut, Callback<Result<cas::FoundRecords>> reply) {
+    get_all(Kind::record, std::move(names), [reply = std::move(reply), cut](Result<Got> got) mutable {
         if (!got) return reply(got.error());
         cas::FoundRecords read{{}, got->now, cut};
         for (std::size_t i = 0; i < got->names.size(); ++i)
-            if (got->values[i]) read.entries.push_back({std::move(got->names[i]), std::move(got->values[i]->value)});
+            if (got->values[i]) read.entries.push_back({std::move(got->names[i]), std::move(*got->values[i])});
         reply(std::move(read));
     });
 }
 
 void RedisEngine::of_holder(std::string_view holder, std::size_t most, Callback<Result<cas::FoundRecords>> reply) {
-    look(keys_.holder(holder), most, [this, most, reply = std::move(reply)](Result<Got> found) mutable {
-        if (!found) return reply(found.error());
-        const bool cut = found->names.size() > most;
-        if (cut) found->names.resize(most);
-        show(std::move(*found), cut, std::move(reply));
-    });
+    names_in(keys_.holder(holder), most,
+             [this, most, reply = std::move(reply)](Result<std::vector<std::string>> names) mutable {
+                 if (!names) return reply(names.error());
+                 const bool cut = names->size() > most;
+                 if (cut) names->resize(most);
+                 show(std::move(*names), cut, std::move(reply));
+             });
 }
 
 void RedisEngine::overlapping(std::string_view resource, std::size_t most, Callback<Result<cas::FoundRecords>> reply) {
@@ -127,25 +125,26 @@ void RedisEngine::overlapping(std::string_view resource, std::size_t most, Callb
     const auto folder = file ? folder_to_look_in(*file) : std::nullopt;
     const bool cut = names.size() > most;
     if (cut) names.resize(most);
-    if (!folder || cut) return show({std::move(names)}, cut, std::move(reply));
-    look(keys_.folder(file->scope, folder_with_set(*folder)), most,
-         [this, most, names = std::move(names), resource = std::string(resource),
-          reply = std::move(reply)](Result<Got> found) mutable {
-             if (!found) return reply(found.error());
-             bool more = found->names.size() > most;
-             const auto self = lease::file_path(resource);
-             for (std::string& name : found->names) {
-                 const auto other = lease::file_path(name);
-                 if (!other || !lease::overlap(*self, *other) || std::ranges::find(names, name) != names.end())
-                     continue;
-                 if (names.size() == most) {
-                     more = true;
-                     break;
+    if (!folder || cut) return show(std::move(names), cut, std::move(reply));
+    const auto set = std::string(file->scope) + std::string(folder_with_set(*folder));
+    names_in(keys_.folder(set), most,
+             [this, most, names = std::move(names), resource = std::string(resource),
+              reply = std::move(reply)](Result<std::vector<std::string>> found) mutable {
+                 if (!found) return reply(found.error());
+                 bool more = found->size() > most;
+                 const auto self = lease::file_path(resource);
+                 for (std::string& name : *found) {
+                     const auto other = lease::file_path(name);
+                     if (!other || !lease::overlap(*self, *other) || std::ranges::find(names, name) != names.end())
+                         continue;
+                     if (names.size() == most) {
+                         more = true;
+                         break;
+                     }
+                     names.push_back(std::move(name));
                  }
-                 names.push_back(std::move(name));
-             }
-             show({std::move(names)}, more, std::move(reply));
-         });
+                 show(std::move(names), more, std::move(reply));
+             });
 }
 
 // ---- pages, and records that are overdue ----
@@ -213,85 +212,43 @@ void RedisEngine::scan_done(const std::shared_ptr<Scanning>& scanning) {
         if (!got) return scanning->reply(got.error());
         cas::Page page{{}, got->now, std::move(next)};
         for (std::size_t i = 0; i < got->names.size(); ++i)
-            if (got->values[i]) page.entries.push_back({std::move(got->names[i]), std::move(got->values[i]->value)});
+            if (got->values[i]) page.entries.push_back({std::move(got->names[i]), std::move(*got->values[i])});
         scanning->reply(std::move(page));
     });
 }
 
+/// Also deletes records that are past their end, however many: nobody else does.
 void RedisEngine::overdue(std::size_t most, Callback<Result<std::vector<std::string>>> reply) {
-    auto taking = std::make_shared<Taking>();
-    taking->missing = Keys::due_sets;
-    taking->most = most;
-    const auto found = link_for(take_bytes * Keys::due_sets);
-    if (!found) return fail(std::move(reply), found.error());
-    taking->reply = std::move(reply);
-    const auto share = static_cast<std::int64_t>(std::max<std::size_t>(1, most / Keys::due_sets));
-    Link& link = **found;
-    for (std::uint32_t set = 0; set < Keys::due_sets; ++set) {
-        CommandWriter(link.begin(Link::Lane::then), nodes_->master().facts.scripts, Script::take, keys_.due(set), 3)
-            .add(share)
-            .add(micros_up(EngineTime{overdue_after}))
-            .add(taken_for);
-        link.end(
-            Link::Lane::then,
-            {.reply = [this, taking, set](Result<codec::resp::Value> answer) { taken(taking, set, std::move(answer)); },
-             .script = Script::take});
-    }
+    auto sweeping = std::make_shared<Sweeping>();
+    sweeping->most = most;
+    sweeping->reply = std::move(reply);
+    sweep_on(sweeping);
 }
 
-void RedisEngine::taken(const std::shared_ptr<Taking>& taking, std::uint32_t set, Result<codec::resp::Value> answer) {
+void RedisEngine::sweep_on(const std::shared_ptr<Sweeping>& sweeping) {
+    const auto link = link_for(sweep_bytes);
+    if (!link) return fail(std::move(sweeping->reply), link.error());
+    const std::size_t most = std::min(sweeping->most - sweeping->names.size(), max_swept);
+    CommandWriter((*link)->begin(), nodes_->master().facts.scripts, Script::sweep, 1, 3)
+        .add(keys_.due())
+        .add(static_cast<std::int64_t>(most))
+        .add(micros_up(EngineTime{overdue_after}))
+        .add(named_again_after);
+    (*link)->end({.reply = [this, sweeping](Result<codec::resp::Value> answer) { swept(sweeping, std::move(answer)); },
+                  .script = Script::sweep});
+}
+
+void RedisEngine::swept(const std::shared_ptr<Sweeping>& sweeping, Result<codec::resp::Value> answer) {
     const auto now = answer ? time_in(*answer) : Result<EngineTime>(answer.error());
-    if (!now) {
-        taking->error = now.error();
-    } else if (answer->items.size() < 3) {
-        taking->error = unreadable("malformed reply to the script for overdue records");
-    } else {
-        for (std::size_t i = 3; i < answer->items.size() && taking->names.size() < taking->most; ++i) {
-            const std::string_view member = answer->items[i].text;
-            const auto front = member.substr(0, Keys::front_bytes);
-            taking->names.emplace_back(member.substr(front.size()));
-            taking->from.push_back({set, answer->items[2].text, std::string(front)});
-        }
-    }
-    if (--taking->missing == 0) taken_all(taking);
-}
-
-void RedisEngine::taken_all(const std::shared_ptr<Taking>& taking) {
-    if (taking->error) return taking->reply(*taking->error);
-    if (taking->names.empty()) return taking->reply(std::vector<std::string>{});
-    auto names = taking->names;
-    get_all(Kind::record, std::move(names), [this, taking](Result<Got> got) {
-        if (!got) return taking->reply(got.error());
-        taking->reply(settle(*taking, *got));
-    });
-}
-
-/// Returns the records that are really overdue. The entries of the others are moved, or removed if the record is gone
-/// or this front has an entry of its own that serves as well; otherwise entries of fronts that are gone would stay as
-/// long as the record.
-std::vector<std::string> RedisEngine::settle(const Taking& taking, const Got& got) {
-    std::vector<std::string> late;
-    for (std::size_t i = 0; i < got.names.size(); ++i) {
-        const std::string& name = got.names[i];
-        const bool has_due = got.values[i] && got.values[i]->due;
-        const EngineTime due = has_due ? *got.values[i]->due : EngineTime{};
-        if (has_due && due + overdue_after <= got.now) {
-            late.push_back(name);
-            continue;
-        }
-        const Taking::Taken& from = taking.from[i];
-        if (!nodes_->is_up()) continue;
-        const Indexed* const known = from.front == front_ ? nullptr : memory_.find(name);
-        const bool is_ours =
-            known != nullptr && is_ahead(known->due, micros_up(got.now)) && known->due <= micros_down(due);
-        std::string again;
-        if (has_due && !is_ours) again = std::to_string(micros_down(std::min(due, got.now + looked_at_again)));
-        add_to_batch(Script::settle, keys_.due(from.set), {from.mark, again, from.front + name}, nullptr);
-    }
-    std::ranges::sort(late);
-    const auto same = std::ranges::unique(late);
-    late.erase(same.begin(), same.end());
-    return late;
+    if (!now) return sweeping->reply(now.error());
+    const bool is_whole = answer->items.size() >= 3 && answer->items[2].type == codec::resp::Value::Type::integer;
+    if (!is_whole) return sweeping->reply(unreadable("malformed reply to the script for overdue records"));
+    const std::size_t room = sweeping->most - sweeping->names.size();
+    for (std::size_t i = 3; i < answer->items.size() && i - 3 < room; ++i)
+        sweeping->names.push_back(std::move(answer->items[i].text));
+    const bool more = answer->items[2].number >= static_cast<std::int64_t>(std::min(room, max_swept));
+    if (more && sweeping->names.size() < sweeping->most) return sweep_on(sweeping);
+    sweeping->reply(std::move(sweeping->names));
 }
 
 }  // namespace holdfast::store::redis

@@ -66,7 +66,7 @@ std::string key_of(std::string_view sent, std::size_t index) {
     if (reader.read(sent) != codec::resp::CommandReader::Outcome::command) return {};
     const auto words = reader.words();
     if (words.size() > 3 + index && words[0].starts_with("EVAL")) return std::string(words[3 + index]);
-    return words.size() == 2 ? std::string(words[1]) : "";
+    return words.size() > 1 ? std::string(words[1]) : "";
 }
 
 std::vector<std::string> credentials(const codec::resp::RedisAddress& address) {

@@ -73,21 +73,20 @@ void Link::connected() {
 
 bool Link::is_full(std::size_t bytes) const {
     return closed_ || calls_ >= parts_.max_calls ||
-           lanes_[0].bytes.size() + lanes_[1].bytes.size() + writing_bytes_ + bytes > parts_.max_unsent_bytes;
+           next_.bytes.size() + writing_bytes_ + bytes > parts_.max_unsent_bytes;
 }
 
-void Link::end(Lane lane, Command command) {
-    Batch& batch = lanes_[static_cast<std::size_t>(lane)];
-    command.bytes = static_cast<std::uint32_t>(batch.bytes.size() - batch.ended);
-    batch.ended = batch.bytes.size();
-    batch.commands.push_back(std::move(command));
+void Link::end(Command command) {
+    command.bytes = static_cast<std::uint32_t>(next_.bytes.size() - next_.ended);
+    next_.ended = next_.bytes.size();
+    next_.commands.push_back(std::move(command));
     ++calls_;
     wake();
 }
 
 void Link::send(std::string_view command, Reply reply) {
-    begin(Lane::then) += command;
-    end(Lane::then, {.reply = std::move(reply), .errors_are_answers = true});
+    begin() += command;
+    end({.reply = std::move(reply), .errors_are_answers = true});
 }
 
 void Link::wake() {
@@ -102,22 +101,13 @@ void Link::wake() {
 void Link::flush() {
     if (!is_open_ || writing_) return;
     if (parts_.before_sending) parts_.before_sending();
-    Batch& first = lanes_[0];
-    Batch& then = lanes_[1];
-    if (first.commands.empty() && then.commands.empty()) return;
+    if (next_.commands.empty()) return;
     Flight& flight = flights_.emplace_back();
     if (!spare_.empty()) {
         flight.batch = std::move(spare_.back());
         spare_.pop_back();
     }
-    if (first.commands.empty()) {
-        std::swap(flight.batch, then);
-    } else {
-        std::swap(flight.batch, first);
-        flight.batch.bytes += then.bytes;
-        std::move(then.commands.begin(), then.commands.end(), std::back_inserter(flight.batch.commands));
-        then.clear();
-    }
+    std::swap(flight.batch, next_);
     if (parts_.wait > 0) add_wait(flight.batch);
     write(flight);
 }
@@ -286,9 +276,8 @@ void Link::fail_all(const Error& why) {
     error_code ignored;
     socket_.close(ignored);
     auto flights = std::move(flights_);
-    auto lanes = std::move(lanes_);
+    Batch unsent = std::exchange(next_, {});
     flights_.clear();
-    lanes_ = {};
     calls_ = 0;
     for (Flight& flight : flights) {
         for (Held& held : flight.held)
@@ -296,9 +285,8 @@ void Link::fail_all(const Error& why) {
         for (std::size_t i = flight.answered; i < flight.batch.commands.size(); ++i)
             if (flight.batch.commands[i].reply) flight.batch.commands[i].reply(why);
     }
-    for (Batch& lane : lanes)
-        for (Command& command : lane.commands)
-            command.reply(why);
+    for (Command& command : unsent.commands)
+        command.reply(why);
 }
 
 }  // namespace holdfast::store::redis

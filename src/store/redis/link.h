@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <deque>
@@ -23,13 +22,12 @@ using Reply = Callback<Result<codec::resp::Value>>;
 /// Error `store_unavailable`: the operation was not done, or its outcome is unknown.
 Error unavailable(std::string message);
 
-/// One connection to a Redis. The commands of one turn of the loop are sent in one write and answered in order; those
-/// in lane `first` precede all others of their turn. If any reply is late, the connection is given up, and everything
+/// One connection to a Redis. The commands of one turn of the loop are sent in one write and answered in order. If any
+/// reply is late, the connection is given up, and everything
 /// in flight fails with an unknown outcome. The connection is then reset rather than closed, so that unsent bytes are
 /// never sent.
 class Link : public std::enable_shared_from_this<Link> {
  public:
-    enum class Lane : std::uint8_t { first, then };
     struct Command {
         Reply reply{};
         Script script = Script::none;
@@ -70,8 +68,8 @@ class Link : public std::enable_shared_from_this<Link> {
     std::size_t calls() const { return calls_; }
 
     /// Returns a buffer to append a command to; end() completes it. Nothing else may be added in between.
-    std::string& begin(Lane lane) { return lanes_[static_cast<std::size_t>(lane)].bytes; }
-    void end(Lane lane, Command command);
+    std::string& begin() { return next_.bytes; }
+    void end(Command command);
     /// Sends a command whose error reply is passed on like any other reply.
     void send(std::string_view command, Reply reply);
     /// Schedules a write, so that before_sending() is called.
@@ -134,7 +132,7 @@ class Link : public std::enable_shared_from_this<Link> {
     boost::asio::ip::tcp::resolver resolver_;
     boost::asio::ip::tcp::socket socket_;
     boost::asio::steady_timer timer_;
-    std::array<Batch, 2> lanes_;
+    Batch next_;
     std::deque<Flight> flights_;
     std::size_t calls_ = 0;
     std::size_t writing_bytes_ = 0;

@@ -296,8 +296,8 @@ std::string Nodes::why_unusable(std::string_view info) const {
     return evicted_keys(info) > master_->facts.evicted ? " has evicted keys, and there may be leases among them" : "";
 }
 
-void Nodes::observe(Node& node, Micros said) {
-    if (node.clock.observe({said, node.link->asked_at(), store_clock_now()})) hooks_.on_clock_step();
+void Nodes::observe(const Node& node, Micros said) {
+    clock_ahead_ = std::chrono::microseconds(said) - node.link->asked_at().time_since_epoch();
 }
 
 void Nodes::refused(const NodePointer& node, Link::Refused refused) {
@@ -305,8 +305,8 @@ void Nodes::refused(const NodePointer& node, Link::Refused refused) {
     const std::string code = error.substr(0, error.find(' '));
     if (is_up() && code == "NOSCRIPT" && refused.command.script != Script::none) {
         const std::string bytes = with_text(refused.sent, std::exchange(refused.command.script, Script::none));
-        node->link->begin(Link::Lane::then) += bytes;
-        return node->link->end(Link::Lane::then, std::move(refused.command));
+        node->link->begin() += bytes;
+        return node->link->end(std::move(refused.command));
     }
     const std::string key = key_of(refused.sent);
     const Error why = unavailable(node->link->address().shown() + " refuses" +

@@ -16,42 +16,10 @@
 
 namespace holdfast::store::redis {
 
-/// What is known about the clock of a Redis, from its replies.
-class NodeClock {
- public:
-    struct Answer {
-        Micros said;
-        Instant asked;
-        Instant received;
-    };
-    /// Returns true if the clock stepped since the previous reply: it advanced at least a second more, or less, than
-    /// this machine's.
-    bool observe(const Answer& answer) {
-        const Duration said = std::chrono::microseconds(answer.said);
-        const Duration least = said - answer.received.time_since_epoch();
-        const Duration most = said - answer.asked.time_since_epoch();
-        const bool stepped = known_ && (least > most_ + step || most < least_ - step);
-        known_ = true;
-        least_ = least;
-        most_ = most;
-        return stepped;
-    }
-
-    /// An upper bound of the Redis clock at `now` on this machine, unless it stepped.
-    EngineTime at_most(Instant now) const { return EngineTime{now.time_since_epoch() + most_}; }
-
- private:
-    static constexpr Duration step = 1s;
-
-    bool known_ = false;
-    Duration least_{0}, most_{0};  // its lead over this machine's clock, from the last reply
-};
-
 /// A connected Redis.
 struct Node {
     Place place;
     Facts facts;
-    NodeClock clock;
     std::shared_ptr<Link> link;
     bool is_ready = false;
 };
@@ -64,8 +32,7 @@ class Nodes : public std::enable_shared_from_this<Nodes> {
     struct Hooks {
         std::function<void()> on_up;           ///< before the listener is notified
         std::function<void()> before_sending;  ///< may add commands to this turn's write
-        std::function<void()> on_clock_step;
-        std::function<void()> on_closed;  ///< commands that are still queued will never be sent
+        std::function<void()> on_closed;       ///< commands that are still queued will never be sent
     };
     Nodes(boost::asio::io_context& loop, RedisEngineOptions options, std::string channel, Hooks hooks);
 
@@ -86,7 +53,9 @@ class Nodes : public std::enable_shared_from_this<Nodes> {
     Duration round_trip() const { return is_up() ? master_->link->round_trip() : Duration{0}; }
 
     /// Takes the time from the reply that is being delivered.
-    void observe(Node& node, Micros said);
+    void observe(const Node& node, Micros said);
+    /// An upper bound of the clock of Redis at `now` on this machine, unless one of them stepped since the last reply.
+    EngineTime clock_at_most(Instant now) const { return EngineTime{now.time_since_epoch() + clock_ahead_}; }
 
  private:
     enum class State : std::uint8_t { stopped, waiting, connecting, up };
@@ -134,6 +103,7 @@ class Nodes : public std::enable_shared_from_this<Nodes> {
     bool in_cluster_ = false;
     bool has_evicted_ = false;  // while it was up; not yet reported to the listener
     std::uint64_t life_ = 0;
+    Duration clock_ahead_{};  // of Redis, at most, by its last reply
     std::string version_;
     NodePointer greeted_;  // the node being greeted, or greeted last
     NodePointer master_;   // the latest one; kept until it is replaced

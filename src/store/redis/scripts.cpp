@@ -22,11 +22,16 @@ return {t[1], t[2], count})";
 // The beginning of a value identifies its write, so a large value is read as a whole only if it is returned. A failure
 // of one key does not affect the others: with memory full, releases continue. A failure of all keys is returned as the
 // error from Redis; once a script has written something, Redis does not refuse its later writes for such a reason.
+//
+// A record enters its sets before it is written, and leaves them after: if Redis refuses one of these writes, the
+// record is as it was, and its new entries are taken back.
 constexpr std::string_view swap_text = R"(local call, pcall, keys, args = redis.call, redis.pcall, KEYS, ARGV
 local t = call('TIME')
 local now = t[1] * 1000000 + t[2]
 local soon = now < tonumber(args[2])
-local swaps, least = #keys - 2, args[3]
+local least, swaps = args[3], tonumber(args[5])
+local due_set = keys[swaps + 3]
+local base = string.sub(due_set, 1, -5)
 local both = call('MGET', keys[swaps + 1], keys[swaps + 2])
 local marker, count = both[1], both[2]
 count = count and #count <= 15 and not string.find(count, '%D') and tonumber(count)
@@ -42,34 +47,102 @@ if least ~= '' then
   end
   if not stands then return {t[1], t[2], count or 0, string.rep('l', swaps)} end
 end
-local letters, out, wrote, type, removed = {}, {t[1], t[2], count or 0, ''}, false, type, {}
+
+local function holders_in(value)
+  return string.sub(value, 47, 46 + tonumber(string.sub(value, 38, 45), 16))
+end
+local function set_of(holders)
+  local set = {}
+  for holder in string.gmatch(holders, '[^\n]+') do set[holder] = true end
+  return set
+end
+local function leave(sets, name)
+  for i = 1, #sets do pcall('ZREM', sets[i], name) end
+end
+local function enter(sets, name)
+  for i = 1, #sets do
+    local put = pcall('ZADD', sets[i], '0', name)
+    if type(put) == 'table' then
+      for j = 1, i - 1 do pcall('ZREM', sets[j], name) end
+      return {err = put.err, of = sets[i]}
+    end
+  end
+end
+-- The sets that a record enters and those that it leaves.
+local function changed(name, head, value, folders)
+  local enters, leaves = {}, {}
+  local before, after = '', ''
+  if head ~= '' then before = holders_in(head) end
+  if value ~= '' then after = holders_in(value) end
+  if before ~= after then
+    local was, is = set_of(before), set_of(after)
+    for holder in pairs(is) do
+      if not was[holder] then enters[#enters + 1] = base .. ':h:' .. holder end
+    end
+    for holder in pairs(was) do
+      if not is[holder] then leaves[#leaves + 1] = base .. ':h:' .. holder end
+    end
+  end
+  local of_folders = value == '' and leaves or enters
+  for length in string.gmatch(folders, '%d+') do
+    of_folders[#of_folders + 1] = base .. ':f:' .. string.sub(name, 1, length)
+  end
+  return enters, leaves
+end
+local done = {}
+local function write(key, head, value)
+  if value == '' then
+    local gone = pcall('DEL', key)
+    return type(gone) == 'table' and gone or gone == 1 and done
+  end
+  if head == '' then return pcall('SET', key, value, 'NX') end
+  return pcall('SET', key, value)
+end
+local function write_record(key, head, value, score, folders)
+  local name = string.sub(key, #base + 4)
+  if value == '' then score = '' end
+  local enters, leaves = changed(name, head, value, folders)
+  local refused = enter(enters, name)
+  if refused then return refused end
+  local put = score ~= '' and pcall('ZADD', due_set, score, name)
+  if type(put) ~= 'table' then put = write(key, head, value) end
+  if not put or put.err then
+    leave(enters, name)
+    return put
+  end
+  leave(leaves, name)
+  if score == '' and head ~= '' then pcall('ZREM', due_set, name) end
+  return put
+end
+
+local letters, out, wrote = {}, {t[1], t[2], count or 0, ''}, false
 for i = 1, swaps do
-  local k, a = keys[i], i * 5
-  local mark, value, window, pxat = args[a], args[a + 1], args[a + 2], args[a + 3]
+  local k, a = keys[i], i * 6
+  local mark, value, window, score = args[a], args[a + 1], args[a + 2], args[a + 3]
   local timely, letter, put = soon, 'o', false
   if window ~= '' then
     local from, till = string.match(window, '^(%S+) (%S+)$')
     timely = soon and now >= tonumber(from) and now < tonumber(till)
   end
-  if mark == '' then
-    if timely and value ~= '' then
-      if pxat == '' then put = pcall('SET', k, value, 'NX')
-      else put = pcall('SET', k, value, 'NX', 'PXAT', pxat) end
-      if put then letter = 'd' end
+  local head = pcall('GETRANGE', k, '0', '511')
+  local expected = false
+  if mark == '' then expected = head == '' and timely and value ~= ''
+  else expected = type(head) == 'string' and string.sub(head, 1, 36) == mark end
+  if expected and not timely then letter = 't'
+  elseif expected then
+    if mark ~= '' then
+      local whole = 46 + tonumber(string.sub(head, 38, 45), 16)
+      if whole > 512 then head = call('GETRANGE', k, '0', whole - 1) end
     end
-  elseif pcall('GETRANGE', k, '0', '35') == mark then
-    letter = 'd'
-    if not timely then letter = 't'
-    elseif value == '' then
-      put = pcall('DEL', k)
-      if put == 1 then put = removed end
-    elseif pxat == '' then put = pcall('SET', k, value)
-    else put = pcall('SET', k, value, 'PXAT', pxat) end
+    if score == '-' then put = write(k, head, value)
+    else put = write_record(k, head, value, score, args[a + 4]) end
+    if put then letter = 'd' end
   end
   if put then
     local wrong = put.err
     if not wrong then wrote = true
-    elseif wrote or string.find(wrong, '^-?OOM') then letter, out[#out + 1] = 'e', wrong
+    elseif wrote or put.of or string.find(wrong, '^-?OOM') then
+      letter, out[#out + 1] = 'e', put.of and put.of .. ': ' .. wrong or wrong
     else return put end
   elseif letter == 'o' then
     local found = pcall('GET', k)
@@ -79,8 +152,8 @@ for i = 1, swaps do
     elseif timely then letter = 'd'
     else letter = 't' end
   end
-  if letter == 'd' and args[a + 4] ~= '' then
-    local told = pcall('PUBLISH', args[1], args[a + 4])
+  if letter == 'd' and args[a + 5] ~= '' then
+    local told = pcall('PUBLISH', args[1], args[a + 5])
     if type(told) == 'table' then letter, out[#out + 1] = 'e', told.err end
   end
   letters[i] = letter
@@ -93,81 +166,42 @@ end
 out[4] = table.concat(letters)
 return out)";
 
-constexpr std::string_view cover_text = R"(local t = redis.call('TIME')
-local k = KEYS[1]
-redis.call('ZREMRANGEBYSCORE', k, '-inf', t[1] .. string.format('%06d', t[2]))
-for i = 1, #ARGV, 3 do
-  local score, own, member = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-  local old = redis.call('ZSCORE', k, member)
-  if old == 'inf' then score = old
-  elseif old and score ~= 'inf' and (own == '' or tonumber(old) ~= tonumber(own)) then
-    local most = math.max(tonumber(old), tonumber(score))
-    if most % 2 == 0 then most = most + 1 end
-    score = string.format('%.0f', most)
-  end
-  redis.call('ZADD', k, score, member)
-end
-local last = redis.call('ZRANGE', k, -1, -1, 'WITHSCORES')[2]
-if last == 'inf' then redis.call('PERSIST', k)
-else redis.call('PEXPIREAT', k, string.format('%.0f', math.ceil(tonumber(last) / 1000))) end
-return redis.status_reply('OK'))";
-
-constexpr std::string_view drop_text = R"(for i = 1, #ARGV, 2 do
-  local old = redis.call('ZSCORE', KEYS[1], ARGV[i + 1])
-  if old and tonumber(old) == tonumber(ARGV[i]) then redis.call('ZREM', KEYS[1], ARGV[i + 1]) end
-end
-return redis.status_reply('OK'))";
-
-// A score only decreases, so that settle can tell that a front has named the member again in between. The set outlives
-// its last member's time by an hour: its records are gone long before.
-constexpr std::string_view due_text = R"(local k = KEYS[1]
-local out = {}
-for i = 1, #ARGV, 2 do
-  local score = tonumber(ARGV[i])
-  local old = redis.call('ZSCORE', k, ARGV[i + 1])
-  if old then score = math.min(score, tonumber(old) - 1) end
-  out[#out + 1] = string.format('%.0f', score)
-  redis.call('ZADD', k, out[#out], ARGV[i + 1])
-end
-local last = redis.call('ZRANGE', k, -1, -1, 'WITHSCORES')[2]
-redis.call('PEXPIREAT', k, string.format('%.0f', math.ceil(tonumber(last) / 1000) + 3600000))
-return out)";
-
-constexpr std::string_view take_text = R"(local t = redis.call('TIME')
-local k = KEYS[1]
+// Redis may refuse to make a record due again while its memory is full: then it is named again at once. A record that
+// cannot be read here, because it has just moved to another node of a cluster or is nobody's, is left for later.
+constexpr std::string_view sweep_text = R"(local call, pcall = redis.call, redis.pcall
+local t = call('TIME')
 local now = t[1] * 1000000 + t[2]
-local late = string.format('%.0f', now - tonumber(ARGV[2]))
+local due_set = KEYS[1]
+local base = string.sub(due_set, 1, -5)
+local late = now - tonumber(ARGV[2])
 local again = string.format('%.0f', now + tonumber(ARGV[3]))
-local found = redis.call('ZRANGEBYSCORE', k, '-inf', late, 'LIMIT', 0, ARGV[1])
-local out = {t[1], t[2], again}
-for i = 1, #found do
-  redis.call('ZADD', k, again, found[i])
-  out[i + 3] = found[i]
+local found = call('ZRANGE', due_set, '-inf', string.format('%.0f', late), 'BYSCORE', 'LIMIT', '0', ARGV[1])
+local out = {t[1], t[2], #found}
+local function forget(name, key, holders, folders)
+  call('DEL', key)
+  for holder in string.gmatch(holders, '[^\n]+') do pcall('ZREM', base .. ':h:' .. holder, name) end
+  for length in string.gmatch(folders, '%d+') do pcall('ZREM', base .. ':f:' .. string.sub(name, 1, length), name) end
 end
-if #found > 0 then
-  local last = redis.call('ZRANGE', k, -1, -1, 'WITHSCORES')[2]
-  redis.call('PEXPIREAT', k, string.format('%.0f', math.ceil(tonumber(last) / 1000) + 3600000))
+for i = 1, #found do
+  local name, at = found[i], again
+  local key = base .. ':r:' .. name
+  local head = pcall('GETRANGE', key, '0', '1023')
+  if head == '' then at = nil
+  elseif type(head) == 'string' and string.sub(head, 1, 4) == 'hf3 ' then
+    local size = tonumber(string.sub(head, 38, 45), 16)
+    if size > 466 then head = call('GETRANGE', key, '0', size + 557) end
+    local due, keep, folders = string.match(head, '^%S+ (%S+) (%S+)([^\n]*)\n', 47 + size)
+    due, keep = tonumber(due) or math.huge, tonumber(keep) or math.huge
+    if keep <= now then
+      forget(name, key, string.sub(head, 47, 46 + size), folders)
+      at = nil
+    elseif due <= late then out[#out + 1] = name
+    elseif due == math.huge and keep == math.huge then at = nil
+    else at = string.format('%.0f', math.min(due, keep)) end
+  end
+  if at then pcall('ZADD', due_set, at, name) else call('ZREM', due_set, name) end
 end
 return out)";
-
-constexpr std::string_view settle_text = R"(local k = KEYS[1]
-for i = 1, #ARGV, 3 do
-  local old = redis.call('ZSCORE', k, ARGV[i + 2])
-  if old and tonumber(old) == tonumber(ARGV[i]) then
-    if ARGV[i + 1] == '' then redis.call('ZREM', k, ARGV[i + 2])
-    else redis.call('ZADD', k, ARGV[i + 1], ARGV[i + 2]) end
-  end
-end
-local last = redis.call('ZRANGE', k, -1, -1, 'WITHSCORES')[2]
-if last then redis.call('PEXPIREAT', k, string.format('%.0f', math.ceil(tonumber(last) / 1000) + 3600000)) end
-return redis.status_reply('OK'))";
-
-constexpr std::string_view look_text = R"(local t = redis.call('TIME')
-local now = t[1] .. string.format('%06d', t[2])
-local found = redis.call('ZRANGEBYSCORE', KEYS[1], now, '+inf', 'LIMIT', 0, ARGV[1])
-table.insert(found, 1, t[1])
-table.insert(found, 2, t[2])
-return found)";
 
 constexpr std::string_view evalsha_word = "$7\r\nEVALSHA\r\n$40\r\n";
 
@@ -181,18 +215,8 @@ std::string_view text_of(Script script) {
             return fetch_text;
         case Script::swap:
             return swap_text;
-        case Script::cover:
-            return cover_text;
-        case Script::drop:
-            return drop_text;
-        case Script::due:
-            return due_text;
-        case Script::take:
-            return take_text;
-        case Script::settle:
-            return settle_text;
-        case Script::look:
-            return look_text;
+        case Script::sweep:
+            return sweep_text;
     }
     return {};
 }
@@ -208,12 +232,6 @@ CommandWriter::CommandWriter(std::string& out, const ScriptNames& names, Script 
     out_ += names[static_cast<std::size_t>(script)];
     out_ += "\r\n";
     add(static_cast<std::int64_t>(keys));
-}
-
-CommandWriter::CommandWriter(std::string& out, const ScriptNames& names, Script script, std::string_view key,
-                             std::size_t arguments)
-    : CommandWriter(out, names, script, std::size_t{1}, arguments) {
-    add(key);
 }
 
 CommandWriter& CommandWriter::add(std::string_view word) {

@@ -15,26 +15,19 @@ enum class Script : std::uint8_t {
     none,
     /// Takes a key and the position's key → [time, position, value if present].
     fetch,
-    /// CHANNEL UNTIL MARKER|'' REQUIRED-POSITION, then MARK|'' VALUE|'' 'FROM UNTIL'|'' PXAT|'' NOTICE|'' for each key
-    /// except the last two, which are those of the marker and the position → [time, position, letters, values…], with
-    /// one letter per key (SwapLetter), and one value for each `other` and `error`. If the reply is an error, nothing
-    /// was written, unless Redis allowed writes to records but not to the counter.
+    /// CHANNEL UNTIL MARKER|'' REQUIRED-POSITION RECORDS, then for each of them
+    /// MARK|'' VALUE|'' 'FROM UNTIL'|'' SCORE|''|- FOLDERS NOTICE|'' → [time, position, letters, values…], with one
+    /// letter per record (SwapLetter), and one value for each `other` and `error`. The keys are those of the records,
+    /// of the marker, the position and the due set, and then of all other sets that a record may enter: Redis checks
+    /// before it begins that all are here (in a cluster) and permitted. SCORE is the time of the record in the due set;
+    /// it is `-` for a document, which is in no set. FOLDERS are the folders of a record that is made or deleted, as
+    /// lengths of its name. A record and its entries in the sets are written together or not at all. If the reply is an
+    /// error, nothing was written, unless Redis allowed writes to records but not to the counter.
     swap,
-    /// (SCORE OWN|'' MEMBER)…: keeps each member at least until SCORE, and removes members whose score has passed. A
-    /// member whose score is not OWN is shared with another front from then on: its score becomes odd (indices.h).
-    cover,
-    /// (SCORE MEMBER)…: removes each member that still has this score.
-    drop,
-    /// (SCORE MEMBER)…: makes each member due at SCORE, or just before its present score if that is earlier →
-    /// [scores…].
-    due,
-    /// MOST BEHIND AGAIN: takes the first members that have been due for BEHIND, and makes them due again after AGAIN,
-    /// so that no other front takes them at once → [time, new score, members…].
-    take,
-    /// (SCORE NEW|'' MEMBER)…: moves each member to NEW or removes it, unless its score has changed since `take`.
-    settle,
-    /// MOST → [time, members that have not expired…].
-    look,
+    /// MOST BEHIND AGAIN: takes the first entries of the due set that are BEHIND their time. It deletes the records
+    /// that are past their end, with their entries in all sets, and returns those that are due, which are due again
+    /// after AGAIN, so that no other front takes them at once → [time, number of entries, names…].
+    sweep,
 };
 /// The outcome of a swap.
 struct SwapLetter {
@@ -46,7 +39,7 @@ struct SwapLetter {
     static constexpr char lost = 'l';     ///< the marker is not the required one
     static constexpr char back = 'p';     ///< the position is lower than required
 };
-inline constexpr std::size_t script_count = static_cast<std::size_t>(Script::look) + 1;
+inline constexpr std::size_t script_count = static_cast<std::size_t>(Script::sweep) + 1;
 
 std::string_view text_of(Script script);
 
@@ -57,11 +50,8 @@ using ScriptNames = std::array<std::string, script_count>;
 class CommandWriter {
  public:
     CommandWriter(std::string& out, std::size_t words);
-    /// EVALSHA with several keys, to be added next, and then `arguments` arguments.
+    /// EVALSHA with keys, to be added next, and then `arguments` arguments.
     CommandWriter(std::string& out, const ScriptNames& names, Script script, std::size_t keys, std::size_t arguments);
-    /// EVALSHA with one key and `arguments` arguments.
-    CommandWriter(std::string& out, const ScriptNames& names, Script script, std::string_view key,
-                  std::size_t arguments);
 
     CommandWriter& add(std::string_view word);
     CommandWriter& add(std::int64_t number);

@@ -3,22 +3,25 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <fmt/format.h>
 
 #include "base/encodings.h"
-#include "store/redis/slots.h"
+#include "lease/resource.h"
 
 namespace holdfast::store::redis {
 namespace {
 
-constexpr std::string_view magic = "hf2 ";
-constexpr std::string_view older_magic = "hf1 ";
-constexpr std::size_t max_header_bytes = 128;
+constexpr std::string_view magic = "hf3 ";
+constexpr std::array<std::string_view, 2> older_magics{"hf1 ", "hf2 "};
+constexpr std::size_t size_digits = 8;  // of the size of the holders
+constexpr std::size_t fixed_bytes = mark_bytes + 1 + size_digits + 1;
+constexpr std::size_t max_line_bytes = 512;
 constexpr std::int64_t ns_per_us = 1000;
 
 template <class Number>
-std::optional<Number> number_of(std::string_view text) {
+std::optional<Number> number_of(std::string_view text, int base = 10) {
     Number value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
     if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
     return value;
 }
@@ -31,6 +34,18 @@ std::string_view take_word(std::string_view& line) {
     return word;
 }
 
+std::string time_word(EngineTime time, Micros micros) {
+    return time == EngineTime::max() ? "-" : std::to_string(micros);
+}
+
+/// The size of the holders, from the first bytes of a value.
+std::optional<std::size_t> holders_size(std::string_view text) {
+    if (text.size() < fixed_bytes || text[mark_bytes] != ' ' || text[fixed_bytes - 1] != '\n') return std::nullopt;
+    const auto size = number_of<std::uint32_t>(text.substr(mark_bytes + 1, size_digits), 16);
+    if (!size || text.size() - fixed_bytes < *size) return std::nullopt;
+    return *size;
+}
+
 }  // namespace
 
 std::string mark_of(WriteId write) {
@@ -39,37 +54,62 @@ std::string mark_of(WriteId write) {
     return out;
 }
 
-std::string stored_header(WriteId write, EngineTime written_at, EngineTime due) {
-    std::string out = mark_of(write);
-    out.reserve(mark_bytes + 64);
-    out += ' ';
-    out += std::to_string(written_at.time_since_epoch().count());
-    out += ' ';
-    out += due == EngineTime::max() ? "-" : std::to_string(due.time_since_epoch().count());
-    out += '\n';
-    return out;
+std::string stored_header(const cas::Swap& swap) {
+    const bool is_record = swap.kind == Kind::record;
+    std::string holders;
+    for (const std::string_view holder : swap.holders)
+        (holders += holder) += '\n';
+    std::string out = fmt::format("{} {:08x}\n{}", mark_of(swap.becomes), holders.size(), holders);
+    out +=
+        fmt::format("{} {} {}", swap.written_at.time_since_epoch().count(), time_word(swap.due, micros_down(swap.due)),
+                    time_word(swap.keep_until, micros_up(swap.keep_until)));
+    if (const std::string folders = is_record ? folder_lengths(swap.name) : ""; !folders.empty())
+        (out += ' ') += folders;
+    return out += '\n';
 }
 
-std::optional<Stored> read_stored(std::string text) {
-    const auto end = std::string_view(text).substr(0, max_header_bytes).find('\n');
-    if (end == std::string_view::npos || !text.starts_with(magic)) return std::nullopt;
-    std::string_view line = std::string_view(text).substr(magic.size(), end - magic.size());
-    const auto mark = take_word(line);
-    const auto write = from_hex(mark);
+std::optional<cas::StoredValue> read_stored(std::string text) {
+    if (!text.starts_with(magic)) return std::nullopt;
+    const auto size = holders_size(text);
+    const auto write = size ? from_hex(text.substr(magic.size(), 2 * WriteId::size)) : std::nullopt;
+    if (!write || WriteId::from_bytes(*write) == WriteId{}) return std::nullopt;
+    const std::string_view rest = std::string_view(text).substr(fixed_bytes + *size);
+    const auto end = rest.substr(0, max_line_bytes).find('\n');
+    if (end == std::string_view::npos) return std::nullopt;
+    std::string_view line = rest.substr(0, end);
     const auto written_at = number_of<std::int64_t>(take_word(line));
-    const auto due_word = take_word(line);
-    const auto due = number_of<std::int64_t>(due_word);
-    if (!write || write->size() != WriteId::size || WriteId::from_bytes(*write) == WriteId{} || !written_at ||
-        (!due && due_word != "-") || !line.empty())
-        return std::nullopt;
-    text.erase(0, end + 1);
-    Stored stored{{WriteId::from_bytes(*write), EngineTime{Duration{*written_at}}, std::move(text)}};
-    if (due) stored.due = EngineTime{Duration{*due}};
-    return stored;
+    const auto due = take_word(line), keep_until = take_word(line);
+    for (const std::string_view time : {due, keep_until})
+        if (time != "-" && !number_of<Micros>(time)) return std::nullopt;
+    if (!written_at) return std::nullopt;
+    text.erase(0, fixed_bytes + *size + end + 1);
+    return cas::StoredValue{WriteId::from_bytes(*write), EngineTime{Duration{*written_at}}, std::move(text)};
 }
 
 bool is_of_older_version(std::string_view text) {
-    return text.starts_with(older_magic);
+    return std::ranges::any_of(older_magics, [&](std::string_view older) { return text.starts_with(older); });
+}
+
+std::vector<std::string_view> folders_above(std::string_view path) {
+    std::vector<std::string_view> out;
+    for (auto slash = path.find('/'); slash != std::string_view::npos && out.size() <= max_folder_depth;
+         slash = path.find('/', slash + 1))
+        out.push_back(path.substr(0, slash));
+    return out;
+}
+
+std::string_view folder_with_set(std::string_view folder) {
+    const auto above = folders_above(folder);
+    return above.size() > max_folder_depth ? above[max_folder_depth] : folder;
+}
+
+std::string folder_lengths(std::string_view resource) {
+    const auto file = lease::file_path(resource);
+    if (!file) return {};
+    std::string out;
+    for (const std::string_view folder : folders_above(file->path))
+        (out += out.empty() ? "" : " ") += std::to_string(file->scope.size() + folder.size());
+    return out;
 }
 
 Micros micros_down(EngineTime time) {
@@ -99,16 +139,8 @@ Keys::Keys(std::string_view prefix, In in) {
     document_ = front + ":d:";
     holder_ = front + ":h:";
     folder_ = front + ":f:";
-    due_ = front + ":due:";
+    due_ = front + ":due";
     position_ = front + ":position";
-}
-
-std::string Keys::folder(std::string_view scope, std::string_view path) const {
-    return folder_ + std::string(scope) + std::string(path);
-}
-
-std::string Keys::due_of(std::string_view resource) const {
-    return due(crc16(resource) % due_sets);
 }
 
 std::string Keys::pattern(Kind kind, std::string_view name_prefix) const {

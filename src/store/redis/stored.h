@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "store/cas/engine.h"
 
@@ -13,25 +14,25 @@ using cas::EngineTime;
 using cas::Kind;
 using cas::WriteId;
 
-/// The format of a value in Redis: a human-readable line, then the bytes.
+/// The format of a value in Redis: the first 46 bytes, the holders, a line of times, and the bytes.
 ///
-///     hf2 <write: 32 hexadecimal digits> <written_at: ns> <due: ns, or -> LF <bytes>
+///     hf3 <write: 32 hexadecimal digits> <bytes of the holders: 8 hexadecimal digits> LF
+///     <holder> LF …
+///     <written_at: ns> <due: us, or -> <keep_until: us, or -> <length of the name of each folder> … LF
+///     <bytes>
 ///
-/// Scripts compare the beginning, through the write, as text: Lua numbers are exact only up to 2^53.
-struct Stored {
-    cas::StoredValue value;
-    std::optional<EngineTime> due{};
-};
+/// Scripts compare the beginning, through the write, as text: Lua numbers are exact only up to 2^53. They read the rest
+/// of the header, which names the sets that the record is in. A document has neither holders nor folders.
 inline constexpr std::size_t mark_bytes = 4 + 2 * WriteId::size;
 
 /// The beginning of a value written by this write.
 std::string mark_of(WriteId write);
 
-/// Everything before the bytes.
-std::string stored_header(WriteId write, EngineTime written_at, EngineTime due);
+/// Everything before the bytes of a value that this swap writes.
+std::string stored_header(const cas::Swap& swap);
 
 /// Returns nothing if the text does not have this format.
-std::optional<Stored> read_stored(std::string text);
+std::optional<cas::StoredValue> read_stored(std::string text);
 /// True if the value was written by a version of Holdfast whose fronts must not share an engine with this version's.
 bool is_of_older_version(std::string_view text);
 
@@ -45,14 +46,21 @@ EngineTime from_micros(Micros micros);
 /// Parses the reply of TIME, from the command or from a script. Returns nothing if it is malformed.
 std::optional<Micros> read_time(std::string_view seconds, std::string_view micros);
 
+/// Deeper folders have no set of their own: their contents are in the set of the deepest ancestor that has one. A path
+/// of 2,000 parts must not cost 2,000 writes.
+inline constexpr std::size_t max_folder_depth = 64;
+
+/// The folders above a path that have a set, from the root down. For a tree, its own folder is not included.
+std::vector<std::string_view> folders_above(std::string_view path);
+/// The folder whose set contains everything below this one.
+std::string_view folder_with_set(std::string_view folder);
+/// The folders of a record as the script `swap` takes them: the length of the name of each. Empty if it is no file.
+std::string folder_lengths(std::string_view resource);
+
 /// The keys of one store in a Redis. In a cluster the prefix is their hash tag: all keys are in one slot, so one master
 /// has them all and a script may access any of them.
 class Keys {
  public:
-    static constexpr std::uint32_t due_sets = 16;
-    /// A member of a due set is a front's name, of this length, followed by the resource.
-    static constexpr std::size_t front_bytes = 12;
-
     enum class In : std::uint8_t { one_redis, cluster };
     Keys(std::string_view prefix, In in);
 
@@ -60,9 +68,9 @@ class Keys {
         return (kind == Kind::record ? record_ : document_) + std::string(name);
     }
     std::string holder(std::string_view holder) const { return holder_ + std::string(holder); }
-    std::string folder(std::string_view scope, std::string_view path) const;
-    std::string due(std::uint32_t set) const { return due_ + std::to_string(set); }
-    std::string due_of(std::string_view resource) const;
+    /// `folder` is the scope and the path (lease/resource.h).
+    std::string folder(std::string_view folder) const { return folder_ + std::string(folder); }
+    const std::string& due() const { return due_; }
     /// The counter of the store's position (cas::Position).
     const std::string& position() const { return position_; }
 

@@ -89,7 +89,11 @@ struct Writers {
         std::size_t answered = 0;
         for (std::size_t i = 0; i < last.size(); ++i) {
             const WriteId becomes = ++next_write;
-            rig.start_swap({.name = name(i), .expected = last[i], .becomes = becomes, .holders = {"me"}},
+            rig.start_swap({.name = name(i),
+                            .expected = last[i],
+                            .becomes = becomes,
+                            .holders = {"me"},
+                            .keep_until = EngineTime{1h} + 24h * 365 * 200},
                            [&, i, becomes](const Result<Swapped>& swapped) {
                                ++answered;
                                if (swapped) {
@@ -132,7 +136,7 @@ TEST(RedisClusterEngine, waits_while_its_slot_moves_and_goes_on_where_it_is_then
         EXPECT_EQ(writers.why.code, "store_unavailable");
         EXPECT_NE(writers.why.message.find("TRYAGAIN"), std::string::npos) << writers.why.message;
         const auto fresh = rig.swap({.name = "fresh", .becomes = 99, .holders = {"nobody yet"}});
-        ASSERT_FALSE(fresh) << "the index could not be written";
+        ASSERT_FALSE(fresh) << "the set of its holder is not there yet";
         EXPECT_EQ(rig.hello.history, history);
         cluster.end_move(slot, from, to);
         ASSERT_TRUE(rig.until([&] { return rig.fetch(Writers::name(0)) && rig.hello.history != history; }));

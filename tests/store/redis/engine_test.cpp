@@ -117,6 +117,7 @@ TEST_F(RedisEngineTest, forgets_a_record_from_its_end_on_and_not_before) {
     ASSERT_TRUE(rig.swap({.name = "d", .becomes = 2, .keep_until = end, .kind = Kind::document})->done);
     bool was_there = true;
     while (was_there) {
+        ASSERT_TRUE(rig.overdue());
         const auto reading = rig.fetch("x");
         ASSERT_TRUE(reading) << reading.error().message;
         was_there = reading->value.write == 1;
@@ -258,9 +259,11 @@ TEST_F(RedisEngineTest, says_which_key_somebody_else_has_written) {
         ASSERT_FALSE(swapped) << name;
         EXPECT_NE(swapped.error().message.find("holdfast:r:" + name), std::string::npos) << swapped.error().message;
     }
-    const auto swapped = rig.swap({.name = "x", .becomes = 1, .holders = {"taken"}});
+    const auto swapped = rig.swap({.name = "x", .becomes = 1, .holders = {"a", "taken", "z"}});
     ASSERT_FALSE(swapped) << "it could not be found by its holder";
     EXPECT_NE(swapped.error().message.find("holdfast:h:taken"), std::string::npos) << swapped.error().message;
+    for (const char* key : {"holdfast:r:x", "holdfast:h:a", "holdfast:h:z", "holdfast:due"})
+        EXPECT_EQ(plain({"EXISTS", key}).number, 0) << key;
     EXPECT_FALSE(rig.scan(Kind::record, "", "", 100));
     EXPECT_TRUE(rig.reachable);
 }

@@ -1,12 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "store/redis/engine_rig.h"
 #include "store/redis/plain_redis.h"
-#include "store/redis/stored.h"
 #include "support/redis_process.h"
 
 namespace holdfast::store::redis {
@@ -18,24 +19,28 @@ class RedisIndexTest : public testing::Test {
 
     void SetUp() override { ASSERT_TRUE(rig.up()) << rig.why.message; }
 
-    /// The scores of a record in the sets of what is due, of all fronts.
-    std::vector<long> dues(const std::string& name) {
-        std::vector<long> out;
-        for (int i = 0; i < 16; ++i) {
-            const auto entries = plain({"ZRANGE", due_set(i), "0", "-1", "WITHSCORES"}).items;
-            for (std::size_t at = 0; at + 1 < entries.size(); at += 2)
-                if (entries[at].text.substr(front_bytes) == name) out.push_back(std::stol(entries[at + 1].text));
-        }
-        return out;
+    /// When something is to be done about a record, by the set of what is due; 0 if it is not in there.
+    long due(const std::string& name) {
+        const auto score = plain({"ZSCORE", due_set, name});
+        return score.is_text() ? std::stol(score.text) : 0;
     }
     /// As if their time had come.
     void make_all_due() {
-        for (int i = 0; i < 16; ++i)
-            for (const auto& entry : plain({"ZRANGE", due_set(i), "0", "-1"}).items)
-                plain({"ZADD", due_set(i), "1", entry.text});
+        for (const auto& entry : plain({"ZRANGE", due_set, "0", "-1"}).items)
+            plain({"ZADD", due_set, "1", entry.text});
     }
-    static std::string micros(EngineTime time) { return std::to_string(time.time_since_epoch() / 1us); }
-    static std::string due_set(int number) { return "holdfast:due:" + std::to_string(number); }
+    static long micros(EngineTime time) { return time.time_since_epoch() / 1us; }
+    /// All sets, and what is in them.
+    std::map<std::string, Names> sets() {
+        std::map<std::string, Names> out;
+        for (const auto& key : plain({"KEYS", "holdfast:[hfd]*"}).items)
+            if (plain({"TYPE", key.text}).text == "zset")
+                for (const auto& entry : plain({"ZRANGE", key.text, "0", "-1"}).items)
+                    out[key.text].push_back(entry.text);
+        for (auto& [key, names] : out)
+            std::ranges::sort(names);
+        return out;
+    }
     long calls_of(const std::string& command) {
         const std::string stats = plain({"INFO", "commandstats"}).text;
         const std::string line = "cmdstat_" + command + ":calls=";
@@ -43,7 +48,7 @@ class RedisIndexTest : public testing::Test {
         return at == std::string::npos ? 0L : std::stol(stats.substr(at + line.size()));
     }
 
-    static constexpr std::size_t front_bytes = Keys::front_bytes;
+    static constexpr const char* due_set = "holdfast:due";
 
     void put(const std::string& name, WriteId write, const Names& holders = {}) {
         const auto swapped =

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "base/random.h"
 #include "store/redis/index_rig.h"
 
 namespace holdfast::store::redis {
@@ -26,10 +27,10 @@ TEST_F(RedisIndexTest, no_longer_names_a_record_that_the_holder_has_left) {
     put("a", 1, {"me", "you"});
     ASSERT_TRUE(
         rig.swap({.name = "a", .expected = 1, .becomes = 2, .holders = {"you"}, .keep_until = rig.now() + 1h})->done);
-    EXPECT_TRUE(rig.until([&] { return plain({"EXISTS", "holdfast:h:me"}).number == 0; }));
+    EXPECT_EQ(plain({"EXISTS", "holdfast:h:me"}).number, 0);
     EXPECT_EQ(EngineRig::names(rig.of_holder("you")), Names{"a"});
     ASSERT_TRUE(rig.swap({.name = "a", .expected = 2, .becomes = 3, .bytes = ""})->done);
-    EXPECT_TRUE(rig.until([&] { return plain({"EXISTS", "holdfast:h:you"}).number == 0; }));
+    EXPECT_EQ(sets(), (std::map<std::string, Names>{}));
 }
 
 TEST_F(RedisIndexTest, keeps_what_another_front_has_named_meanwhile) {
@@ -41,8 +42,7 @@ TEST_F(RedisIndexTest, keeps_what_another_front_has_named_meanwhile) {
     for (int round = 0; round < 100; ++round) {
         ASSERT_TRUE(
             rig.swap({.name = "a", .expected = last, .becomes = last + 1, .holders = {"me"}, .keep_until = end})->done);
-        // Both in one turn: the first front takes the holder out, and says so to the index only when that is done;
-        // by then the other may have put it in again.
+        // Both in one turn: the first front takes the holder out, and the other may put it in again at once.
         int answers = 0;
         bool done = false;
         rig.start_swap({.name = "a", .expected = last + 1, .becomes = last + 2, .keep_until = end},
@@ -61,46 +61,138 @@ TEST_F(RedisIndexTest, keeps_what_another_front_has_named_meanwhile) {
     EXPECT_GT(overtaken, 0U) << "it was never close";
 }
 
-TEST_F(RedisIndexTest, renews_with_one_script_as_long_as_the_indices_reach) {
+TEST_F(RedisIndexTest, is_written_with_the_record_in_one_call) {
     const EngineTime now = rig.now();
-    ASSERT_TRUE(
-        rig.swap({.name = "FILE:/a/b", .becomes = 1, .holders = {"me"}, .keep_until = now + 60s, .due = now + 60s})
-            ->done);
-    const auto calls = [&] { return calls_of("evalsha"); };
-    const long scripts_before = calls();
+    const long before = calls_of("evalsha"), entered = calls_of("zadd");
+    const Write first{
+        .name = "FILE:/a/b", .becomes = 1, .holders = {"me"}, .keep_until = now + 1h, .due = now + 60s + 999ns};
+    ASSERT_TRUE(rig.swap(first)->done);
+    EXPECT_EQ(calls_of("zadd") - entered, 4) << "the holder, two folders and when it is due";
+    EXPECT_EQ(sets(), (std::map<std::string, Names>{{"holdfast:h:me", {"FILE:/a/b"}},
+                                                    {"holdfast:f:FILE:", {"FILE:/a/b"}},
+                                                    {"holdfast:f:FILE:/a", {"FILE:/a/b"}},
+                                                    {due_set, {"FILE:/a/b"}}}));
+    EXPECT_EQ(due("FILE:/a/b"), micros(now + 60s));
     for (std::uint64_t write = 1; write <= 100; ++write)
         ASSERT_TRUE(rig.swap({.name = "FILE:/a/b",
                               .expected = write,
                               .becomes = write + 1,
                               .holders = {"me"},
-                              .keep_until = now + 60s + static_cast<int>(write) * 1s,
+                              .keep_until = now + 1h,
                               .due = now + 60s + static_cast<int>(write) * 1s})
                         ->done);
-    EXPECT_EQ(calls() - scripts_before, 100);
+    EXPECT_EQ(calls_of("zadd") - entered, 104) << "a renewal moves it in the due set only";
+    EXPECT_EQ(due("FILE:/a/b"), micros(now + 160s));
+    ASSERT_TRUE(rig.swap({.name = "FILE:/a/b", .expected = 101, .becomes = 102, .bytes = ""})->done);
+    EXPECT_EQ(calls_of("evalsha") - before, 102);
+    EXPECT_EQ(sets(), (std::map<std::string, Names>{}));
+}
+
+TEST_F(RedisIndexTest, finds_each_of_many_who_share_a_record) {
+    Names all;
+    for (int i = 0; i < 500; ++i)
+        all.push_back("holder " + std::to_string(i));
+    put("x", 1, all);
+    Names most(all.begin() + 1, all.end());
+    most.push_back("late");
     ASSERT_TRUE(
-        rig.swap({.name = "FILE:/a/b", .expected = 101, .becomes = 102, .holders = {"me"}, .keep_until = now + 1h})
-            ->done);
-    EXPECT_EQ(calls() - scripts_before, 100 + 4) << "the holder, two folders and the record";
+        rig.swap({.name = "x", .expected = 1, .becomes = 2, .holders = most, .keep_until = rig.now() + 1h})->done);
+    EXPECT_EQ(EngineRig::names(rig.of_holder("holder 0")), Names{});
+    for (const char* holder : {"holder 1", "holder 499", "late"})
+        EXPECT_EQ(EngineRig::names(rig.of_holder(holder)), Names{"x"}) << holder;
+    EXPECT_EQ(sets().size(), 501U) << "the holders, and the due set";
 }
 
-TEST_F(RedisIndexTest, names_a_record_for_longer_than_it_lasts) {
-    const EngineTime end = rig.now() + 1h;
-    ASSERT_TRUE(rig.swap({.name = "FILE:/a/b", .becomes = 1, .holders = {"me"}, .keep_until = end, .due = end})->done);
-    const double last = static_cast<double>(end.time_since_epoch() / 1us);
-    for (const char* key : {"holdfast:h:me", "holdfast:f:FILE:", "holdfast:f:FILE:/a"}) {
-        EXPECT_GE(std::stod(plain({"ZSCORE", key, "FILE:/a/b"}).text), last) << key;
-        EXPECT_GE(plain({"PEXPIRETIME", key}).number, end.time_since_epoch() / 1ms) << key;
+TEST_F(RedisIndexTest, names_exactly_the_records_that_two_fronts_write_delete_and_let_end) {
+    EngineRig other{redis.url(), {}, rig.loop()};
+    ASSERT_TRUE(other.up());
+    struct Kept {
+        WriteId write = 0;
+        Names holders{};
+        bool has_end = false;
+    };
+    std::map<std::string, Kept> model;
+    Random random{7};
+    WriteId next = 0;
+    const EngineTime now = rig.now();
+    std::size_t ended = 0, found = 0;
+    for (int step = 0; step < 3000; ++step) {
+        const std::string name = (random.below(2) == 0 ? "r" : "FILE:/a/b") + std::to_string(random.below(40)) +
+                                 (random.below(4) == 0 ? "/**" : "");
+        EngineRig& front = random.below(2) == 0 ? rig : other;
+        const bool deletes = model.contains(name) && random.below(4) == 0;
+        const bool ends = random.below(10) == 0;
+        Kept kept{++next, {}, random.below(3) > 0};
+        for (const char* holder : {"me", "you", "them"})
+            if (random.below(3) == 0) kept.holders.emplace_back(holder);
+        const auto swapped = front.swap({.name = name,
+                                         .expected = model[name].write,
+                                         .becomes = next,
+                                         .bytes = deletes ? "" : "bytes",
+                                         .holders = kept.holders,
+                                         .keep_until = ends           ? now - 3s
+                                                       : kept.has_end ? now + 1h
+                                                                      : EngineTime::max()});
+        ASSERT_TRUE(swapped) << swapped.error().message;
+        ASSERT_TRUE(swapped->done) << name;
+        model[name] = kept;
+        if (deletes || ends) model.erase(name);
+        if (ends) {
+            ++ended;
+            ASSERT_EQ(*front.overdue(), Names{}) << "it is past its end";
+        }
+        if (step % 50 != 0) continue;
+        std::map<std::string, Names> expected;
+        for (const auto& [each, is] : model) {
+            for (const std::string& holder : is.holders)
+                expected["holdfast:h:" + holder].push_back(each);
+            if (each.starts_with("FILE:"))
+                for (const char* folder : {"FILE:", "FILE:/a"})
+                    expected[std::string("holdfast:f:") + folder].push_back(each);
+            if (is.has_end) expected[due_set].push_back(each);
+        }
+        ASSERT_EQ(sets(), expected) << "step " << step;
+        found += model.size();
     }
-    EXPECT_EQ(dues("FILE:/a/b"), std::vector<long>{end.time_since_epoch() / 1us});
+    EXPECT_GT(ended, 100U);
+    EXPECT_GT(found, 500U) << "too little was there to prove anything";
 }
 
-TEST_F(RedisIndexTest, cleans_up_what_is_past) {
-    plain({"ZADD", "holdfast:h:me", "1000000", "long gone"});
-    put("a", 1, {"me"});
-    EXPECT_EQ(plain({"ZCARD", "holdfast:h:me"}).number, 1);
-    EXPECT_EQ(EngineRig::names(rig.of_holder("me")), Names{"a"});
-    plain({"DEL", "holdfast:r:a"});
+TEST_F(RedisIndexTest, ends_with_its_records_however_many_they_are) {
+    const EngineTime now = rig.now();
+    std::size_t done = 0;
+    for (std::uint64_t write = 1; write <= 2000; ++write)
+        rig.start_swap({.name = "FILE:/x/" + std::to_string(write),
+                        .becomes = write,
+                        .holders = {"me", "holder " + std::to_string(write)},
+                        .keep_until = write % 2 == 0 ? now - 3s : now + 1h,
+                        .due = now + 30min},
+                       [&](const auto& swapped) { done += swapped && swapped->done; });
+    ASSERT_TRUE(rig.until([&] { return done == 2000; }));
+    EXPECT_EQ(*rig.overdue(100), Names{});
+    EXPECT_EQ(rig.fetch("FILE:/x/2")->value.write, 0U);
+    EXPECT_EQ(rig.fetch("FILE:/x/1")->value.write, 1U);
+    EXPECT_EQ(EngineRig::names(rig.of_holder("me", 3000)).size(), 1000U);
+    EXPECT_EQ(plain({"DBSIZE"}).number, 1000 + 1000 + 1 + 2 + 1 + 1)
+        << "the records, a set for each holder, theirs, two folders, the due set and the position";
+}
+
+TEST_F(RedisIndexTest, leaves_out_a_record_that_somebody_deleted_and_has_it_again_with_the_next) {
+    put("FILE:/a/b", 1, {"me"});
+    plain({"DEL", "holdfast:r:FILE:/a/b"});
     EXPECT_EQ(EngineRig::names(rig.of_holder("me")), Names{}) << "named, but not there";
+    const auto lost = rig.swap({.name = "FILE:/a/b", .expected = 1, .becomes = 2, .holders = {"me"}});
+    ASSERT_TRUE(lost) << lost.error().message;
+    EXPECT_FALSE(lost->done);
+    EXPECT_EQ(lost->found.write, 0U);
+    plain({"FLUSHALL"});
+    put("FILE:/a/b", 3, {"me"});
+    EXPECT_EQ(EngineRig::names(rig.of_holder("me")), Names{"FILE:/a/b"});
+    EXPECT_EQ(EngineRig::names(rig.overlapping("FILE:/a/**")), Names{"FILE:/a/b"});
+    plain({"DEL", "holdfast:r:FILE:/a/b"});
+    make_all_due();
+    EXPECT_EQ(*rig.overdue(), Names{});
+    EXPECT_EQ(due("FILE:/a/b"), 0);
 }
 
 TEST_F(RedisIndexTest, finds_the_files_and_trees_that_overlap) {
@@ -178,9 +270,10 @@ TEST_F(RedisIndexTest, names_what_nobody_did_in_time_to_one_front_at_a_time) {
     EXPECT_EQ(*rig.overdue(), Names{"late"});
     const auto again = *other.overdue();
     EXPECT_EQ(std::count(again.begin(), again.end(), "late"), 0) << "not at once";
-    const auto is_named = [&](const std::string& name) { return !dues(name).empty(); };
-    EXPECT_TRUE(rig.until([&] { return !is_named("gone") && !is_named("never"); }));
-    EXPECT_TRUE(is_named("late") && is_named("soon") && is_named("just now") && is_named("renewed"));
+    EXPECT_EQ(due("gone"), 0);
+    for (const char* name : {"late", "soon", "just now", "renewed"})
+        EXPECT_GT(due(name), 0) << name;
+    EXPECT_EQ(due("never"), micros(kept)) << "when it ends";
 }
 
 TEST_F(RedisIndexTest, names_again_what_still_nobody_did) {
@@ -189,8 +282,10 @@ TEST_F(RedisIndexTest, names_again_what_still_nobody_did) {
     make_all_due();
     EXPECT_EQ(*rig.overdue(), Names{"late"});
     ASSERT_TRUE(rig.swap({.name = "late", .expected = 1, .becomes = 2, .due = rig.now() + 1h})->done);
+    const long when = due("late");
     make_all_due();
     EXPECT_EQ(*rig.overdue(), Names{});
+    EXPECT_EQ(due("late"), when) << "moved to where it belongs";
 }
 
 TEST_F(RedisIndexTest, sees_a_due_time_that_became_earlier) {

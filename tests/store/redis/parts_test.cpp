@@ -2,8 +2,6 @@
 
 #include "codec/resp/resp_command.h"
 #include "store/redis/greeting.h"
-#include "store/redis/indices.h"
-#include "store/redis/nodes.h"
 #include "store/redis/redis_engine.h"
 #include "store/redis/scripts.h"
 #include "store/redis/slots.h"
@@ -42,29 +40,72 @@ TEST(RedisOptions, refuses_what_it_does_not_know_and_keeps_the_password_to_itsel
     EXPECT_EQ(parse_redis_engine("redis://:secret@h:x").error().message.find("secret"), std::string::npos);
 }
 
+cas::Swap swap_of(WriteId becomes, EngineTime written_at) {
+    cas::Swap swap;
+    swap.name = "@team/FILE:/a/b/**";
+    swap.becomes = becomes;
+    swap.written_at = written_at;
+    return swap;
+}
+
 TEST(Stored, is_read_as_it_was_written) {
+    const std::vector<std::string_view> holders{"me", "you"};
     for (const WriteId write : {WriteId{1}, WriteId{0xfedcba9876543210, 7}, WriteId{~0ULL, ~0ULL}})
-        for (const EngineTime due : {at(-1ns), at(1'700'000'000'123'456'789ns), EngineTime::max()}) {
-            const auto stored = read_stored(stored_header(write, at(1'700'000'000'999'999'999ns), due) + "by\ntes");
-            ASSERT_TRUE(stored);
-            EXPECT_EQ(stored->value.write, write);
-            EXPECT_EQ(stored->value.written_at, at(1'700'000'000'999'999'999ns));
-            EXPECT_EQ(stored->value.bytes, "by\ntes");
-            EXPECT_EQ(stored->due.value_or(EngineTime::max()), due);
-        }
-    EXPECT_EQ(mark_of({0xc, 0xab}), "hf2 000000000000000c00000000000000ab");
+        for (const EngineTime time : {at(-1ns), at(1'700'000'000'123'456'789ns), EngineTime::max()})
+            for (const Kind kind : {Kind::record, Kind::document}) {
+                cas::Swap swap = swap_of(write, at(1'700'000'000'999'999'999ns));
+                swap.kind = kind;
+                swap.due = swap.keep_until = time;
+                swap.holders = holders;
+                const auto stored = read_stored(stored_header(swap) + "by\ntes");
+                ASSERT_TRUE(stored);
+                EXPECT_EQ(stored->write, write);
+                EXPECT_EQ(stored->written_at, at(1'700'000'000'999'999'999ns));
+                EXPECT_EQ(stored->bytes, "by\ntes");
+            }
+    EXPECT_EQ(mark_of({0xc, 0xab}), "hf3 000000000000000c00000000000000ab");
+}
+
+TEST(Stored, says_what_the_scripts_read) {
+    const std::vector<std::string_view> holders{"me", "you"};
+    cas::Swap swap = swap_of(0xab, at(5ns));
+    const std::string mark = mark_of(0xab);
+    EXPECT_EQ(stored_header(swap), mark + " 00000000\n5 - - 11 13\n");
+    swap.holders = holders;
+    swap.due = swap.keep_until = at(1500ns);
+    EXPECT_EQ(stored_header(swap), mark + " 00000007\nme\nyou\n5 1 2 11 13\n") << "no end is too early";
+    swap.kind = Kind::document;
+    EXPECT_EQ(stored_header(swap), mark + " 00000007\nme\nyou\n5 1 2\n");
 }
 
 TEST(Stored, is_nothing_that_somebody_else_wrote) {
-    for (const char* bad :
-         {"", "hf2 ", "hf2 0000000000000000000000000000000b", "hf2 0000000000000000000000000000000b 1 2",
-          "hf2 00000000000000000000000000000000 1 2\n", "hf2 ab 1 2\n", "hf2 00000000000000000000000000000g0b 1 2\n",
-          "hf2 0000000000000000000000000000000b x 2\n", "hf2 0000000000000000000000000000000b 1 x\n",
-          "hf2 0000000000000000000000000000000b 1\n", "hf2 0000000000000000000000000000000b 1 2 3\n",
-          "hf2 0000000000000000000000000000000b 99999999999999999999 2\n", "hf1 00000000000000ab 1 2\n",
-          "{\"json\":1}\n"})
+    const std::string write = "hf3 0000000000000000000000000000000b";
+    for (const std::string& bad : std::vector<std::string>{"",
+                                                           "hf3 ",
+                                                           write,
+                                                           write + " 00000000",
+                                                           write + " 00000000\n",
+                                                           write + " 00000000\n1 - -",
+                                                           write + " 00000003\nme\n",
+                                                           write + " 00000004\nme\n1 - -\n",
+                                                           write + " ffffffff\n1 - -\n",
+                                                           write + " 0000000x\n1 - -\n",
+                                                           write + " 00000000 1 - -\n",
+                                                           write + " 00000000\nx - -\n",
+                                                           write + " 00000000\n1 x -\n",
+                                                           write + " 00000000\n1 - x\n",
+                                                           write + " 00000000\n1 -\n",
+                                                           write + " 00000000\n99999999999999999999 - -\n",
+                                                           write + " 00000000\n" + std::string(600, '1'),
+                                                           "hf3 00000000000000000000000000000000 00000000\n1 - -\n",
+                                                           "hf3 00000000000000000000000000000g0b 00000000\n1 - -\n",
+                                                           "hf2 0000000000000000000000000000000b 1 2\n",
+                                                           "{\"json\":1}\n"})
         EXPECT_FALSE(read_stored(bad)) << bad;
+    EXPECT_TRUE(read_stored(write + " 00000000\n1 - -\n"));
     EXPECT_TRUE(is_of_older_version("hf1 00000000000000ab 1 2\nbytes"));
+    EXPECT_TRUE(is_of_older_version("hf2 0000000000000000000000000000000b 1 2\nbytes"));
+    EXPECT_FALSE(is_of_older_version(write));
     EXPECT_FALSE(is_of_older_version("{\"json\":1}\n"));
 }
 
@@ -90,7 +131,7 @@ TEST(Keys, of_a_cluster_are_all_in_one_slot) {
     const Keys keys{"hf", Keys::In::cluster};
     EXPECT_EQ(keys.kept(Kind::record, "x"), "{hf}:r:x");
     for (const std::string& key : {keys.kept(Kind::record, "{other}x"), keys.kept(Kind::document, "policy"),
-                                   keys.holder("h"), keys.folder("FILE:", "/a"), keys.due(7), keys.position()})
+                                   keys.holder("h"), keys.folder("FILE:/a"), keys.due(), keys.position()})
         EXPECT_EQ(slot_of(key), slot_of("{hf}")) << key;
 }
 
@@ -141,18 +182,13 @@ TEST(Slots, are_refused_if_they_make_no_sense) {
 
 TEST(Scripts, go_out_by_name_or_in_full_with_the_same_arguments) {
     ScriptNames names;
-    names[static_cast<std::size_t>(Script::look)] = std::string(40, 'a');
+    names[static_cast<std::size_t>(Script::fetch)] = std::string(40, 'a');
     std::string by_name;
-    CommandWriter(by_name, names, Script::look, "the key", 1).add(7);
+    CommandWriter(by_name, names, Script::fetch, 2, 1).add("one").add("two").add(7);
     std::string in_full;
-    codec::resp::write_command(in_full, {"EVAL", text_of(Script::look), "1", "the key", "7"});
-    EXPECT_EQ(with_text(by_name, Script::look), in_full);
-    std::string two_keys;
-    CommandWriter(two_keys, names, Script::look, std::size_t{2}, 1).add("one").add("two").add(7);
-    std::string two_in_full;
-    codec::resp::write_command(two_in_full, {"EVAL", text_of(Script::look), "2", "one", "two", "7"});
-    EXPECT_EQ(with_text(two_keys, Script::look), two_in_full);
-    EXPECT_EQ(key_of(two_keys, 1), "two");
+    codec::resp::write_command(in_full, {"EVAL", text_of(Script::fetch), "2", "one", "two", "7"});
+    EXPECT_EQ(with_text(by_name, Script::fetch), in_full);
+    EXPECT_EQ(key_of(by_name, 1), "two");
 }
 
 TEST(Folders, have_sets_down_to_a_depth) {
@@ -168,132 +204,12 @@ TEST(Folders, have_sets_down_to_a_depth) {
     EXPECT_EQ(folders_above(deep.substr(0, 2 * max_folder_depth) + "/y").back(), deep.substr(0, 2 * max_folder_depth));
 }
 
-const HashKey some_key{1, 2};
-
-TEST(IndexMemory, forgets_what_was_used_longest_ago) {
-    IndexMemory memory{{.entries = 10, .bytes = 1 << 20}, some_key};
-    for (Micros i = 1; i <= 100; ++i) {
-        memory.use("r" + std::to_string(i)).due = i;
-        EXPECT_LE(memory.size(), 11U);
-        memory.use("always").due += 1;
-    }
-    EXPECT_EQ(memory.use("r100").due, 100);
-    EXPECT_EQ(memory.find("r1"), nullptr);
-    EXPECT_EQ(memory.find("always")->due, 100);
-    IndexMemory small{{.entries = 1000, .bytes = 10'000}, some_key};
-    for (int i = 0; i < 100; ++i)
-        small.add_holder(small.use("r" + std::to_string(i)), std::string(1000, 'h'));
-    EXPECT_LE(small.size(), 12U);
-}
-
-TEST(IndexMemory, keeps_what_is_needed_where_it_is) {
-    IndexMemory memory{{.entries = 10, .bytes = 1 << 20}, some_key};
-    Indexed& under_way = memory.use("under way");
-    ++under_way.swaps;
-    Indexed& waiting = memory.use("waiting");
-    ++waiting.waiting;
-    for (int i = 0; i < 100; ++i)
-        memory.use("r" + std::to_string(i));
-    EXPECT_EQ(memory.find("under way"), &under_way);
-    EXPECT_EQ(memory.find("waiting"), &waiting);
-    EXPECT_LE(memory.size(), 13U);
-    under_way.swaps = 0;
-    for (int i = 0; i < 100; ++i)
-        memory.use("r" + std::to_string(i));
-    EXPECT_EQ(memory.find("under way"), nullptr);
-    const auto life = memory.life();
-    memory.clear();
-    EXPECT_NE(memory.life(), life);
-    EXPECT_EQ(memory.find("waiting"), nullptr);
-}
-
-TEST(IndexMemory, finds_holders_by_name) {
-    IndexMemory memory{{}, some_key};
-    Indexed& indexed = memory.use("r");
-    for (const char* name : {"m", "a", "z", "k"})
-        memory.add_holder(indexed, name);
-    for (const char* name : {"m", "a", "z", "k"})
-        EXPECT_EQ(indexed.find(name)->name, name);
-    EXPECT_EQ(indexed.find("b"), nullptr);
-    indexed.erase(indexed.find("k"));
-    EXPECT_EQ(indexed.find("k"), nullptr);
-    EXPECT_EQ(indexed.holders.size(), 3U);
-}
-
-struct Freeing {
-    IndexMemory memory{{}, some_key};
-    FreedHolders freed;
-    std::int64_t score = 0;
-
-    explicit Freeing(FreedHolders::Limits limits) : freed(limits, some_key) {}
-
-    Indexed::Holder& entry(const std::string& resource, const std::string& holder) {
-        Indexed& indexed = memory.use(resource);
-        Indexed::Holder* const known = indexed.find(holder);
-        if (known != nullptr) return *known;
-        Indexed::Holder& made = memory.add_holder(indexed, holder);
-        made.score = ++score;
-        return made;
-    }
-    void free(const std::string& resource, const std::string& holder, Instant now) {
-        freed.add(resource, memory.use(resource), entry(resource, holder), now);
-    }
-    std::vector<std::string> take(Instant now) {
-        std::vector<std::string> out;
-        if (freed.has_work(now))
-            for (const auto& one : freed.take(memory, now))
-                out.push_back(one.resource + " of " + one.holder);
-        std::ranges::sort(out);
-        return out;
-    }
-};
-
-TEST(FreedHolders, are_dropped_after_a_while_unless_they_are_needed_again) {
-    Freeing rig{{.after = 3s}};
-    const Instant start{100s};
-    for (const char* resource : {"a", "b", "c", "d"})
-        rig.free(resource, "me", start);
-    rig.entry("b", "me").held = true;
-    rig.memory.use("c").swaps = 1;
-    rig.free("d", "me", start + 2s);
-    EXPECT_TRUE(rig.take(start + 2s).empty());
-    EXPECT_EQ(rig.take(start + 3s), (std::vector<std::string>{"a of me"}));
-    EXPECT_EQ(rig.memory.find("a")->find("me"), nullptr);
-    EXPECT_EQ(rig.take(start + 6s), (std::vector<std::string>{"d of me"})) << "freed once more since";
-    EXPECT_EQ(rig.freed.size(), 0U);
-    EXPECT_TRUE(rig.memory.find("b")->find("me") && rig.memory.find("c")->find("me"));
-    EXPECT_FALSE(rig.memory.find("b")->is_needed());
-    rig.memory.use("c").swaps = 0;
-    rig.free("c", "me", start + 7s);
-    EXPECT_EQ(rig.take(start + 10s), (std::vector<std::string>{"c of me"}));
-}
-
-TEST(FreedHolders, are_dropped_at_once_if_they_are_too_many) {
-    Freeing rig{{.entries = 100, .of_holder = 8, .after = 3s}};
-    const Instant now{100s};
-    for (int i = 0; i < 8; ++i)
-        rig.free(std::to_string(i), "walker", now);
-    EXPECT_EQ(rig.take(now), (std::vector<std::string>{"0 of walker", "1 of walker", "2 of walker", "3 of walker"}));
-    std::size_t dropped = 0;
-    for (int i = 0; i < 200; ++i) {
-        rig.free("r", "holder " + std::to_string(i), now);
-        dropped += rig.take(now).size();
-        EXPECT_LE(rig.freed.size(), 100U);
-    }
-    EXPECT_GE(dropped, 100U);
-}
-
-Instant here(Duration time) {
-    return Instant{time};
-}
-
-TEST(NodeClock, is_known_to_have_stepped) {
-    NodeClock clock;
-    EXPECT_FALSE(clock.observe({.said = 5'000'000, .asked = here(1s), .received = here(1100ms)}));
-    EXPECT_EQ(clock.at_most(here(2s)), at(6s)) << "as if it had been read when it was asked for";
-    EXPECT_TRUE(clock.observe({.said = 10'000'000, .asked = here(2s), .received = here(2100ms)})) << "4 s ahead";
-    EXPECT_FALSE(clock.observe({.said = 11'000'000, .asked = here(3s), .received = here(3100ms)}));
-    EXPECT_TRUE(clock.observe({.said = 9'000'000, .asked = here(4s), .received = here(4100ms)})) << "3 s back";
+TEST(Folders, are_lengths_of_the_name) {
+    EXPECT_EQ(folder_lengths("FILE:/a/b"), "5 7");
+    EXPECT_EQ(folder_lengths("FILE:/a/**"), "5");
+    EXPECT_EQ(folder_lengths("FILE:/**"), "");
+    EXPECT_EQ(folder_lengths("@team/FILE:/a/b/**"), "11 13");
+    EXPECT_EQ(folder_lengths("other/name"), "");
 }
 
 }  // namespace

@@ -448,7 +448,7 @@ TEST(RedisTrouble, takes_no_nonsense_for_an_answer) {
         if (nonsense.find("+OK") == 0 || nonsense.find("*0") == 0 || nonsense[0] == ':' || nonsense[0] == '-') {
             fails(rig.fetch("x"), "fetch");
             fails(rig.overdue(), "overdue");
-            fails(rig.of_holder("h"), "of_holder");
+            if (nonsense[0] != '*') fails(rig.of_holder("h"), "of_holder");
             fails(rig.scan(Kind::record, "", "", 10), "scan");
         }
         EXPECT_TRUE(rig.reachable);
