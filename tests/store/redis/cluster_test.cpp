@@ -155,6 +155,10 @@ TEST(RedisClusterEngine, is_unreachable_without_its_master_and_has_another_histo
     EngineRig rig{cluster.url()};
     ASSERT_TRUE(rig.up()) << rig.why.message;
     const std::string history = rig.hello.history;
+    const WriteId marker{7, 1};
+    ASSERT_TRUE(rig.swap({.name = std::string(cas::marker_name), .becomes = marker})->done);
+    const auto before = rig.swap({.name = "held", .becomes = 1, .holders = {"me"}, .marker = marker});
+    ASSERT_TRUE(before && before->done);
     cluster.node(home).kill();
     ASSERT_TRUE(rig.down());
     ASSERT_FALSE(rig.fetch("x"));
@@ -165,6 +169,13 @@ TEST(RedisClusterEngine, is_unreachable_without_its_master_and_has_another_histo
         const auto swapped = rig.swap({.name = "x", .becomes = 1});
         return swapped && swapped->done;
     }));
+    for (const Write& again : {Write{.name = "held", .becomes = 2, .holders = {"you"}, .marker = marker},
+                               Write{.name = "held", .becomes = 2, .position = before->position}}) {
+        const auto lost = rig.swap(again);
+        ASSERT_FALSE(lost) << "it kept nothing";
+        EXPECT_EQ(lost.error().code, cas::store_lost) << lost.error().message;
+    }
+    EXPECT_EQ(EngineRig::names(rig.of_holder("you")), Names{});
 }
 
 TEST(RedisClusterEngine, goes_on_at_a_replica_that_takes_over_with_what_it_has_confirmed) {
