@@ -57,7 +57,7 @@ class SmallCluster::Ask final : public store::Update {
         claim.token = 1;
         claim.request = 1;
         const auto verdict = lease::acquire(record, neighbours, claim, now);
-        if (const auto* granted = std::get_if<lease::Granted>(&verdict)) token_ = granted->lease.token;
+        if (const auto* granted = std::get_if<lease::Granted>(&verdict)) token_ = granted->lease->token;
         return token_ != 0 ? store::Effect::changed : store::Effect::none;
     }
     void done(Result<void> outcome) override {

@@ -31,17 +31,18 @@ class Rare {
 /// The state of an attempt, besides its request.
 struct Acquisitions::Attempt {
     AcquireRequest asked;
-    Admission::Terms terms;
     Instant began_at;
-    std::vector<std::size_t> order;  // indices of the intents, sorted by resource name
-    std::vector<HeldLease> held;     // the leases taken so far, by intent
-    lease::ConflictReport standing;  // the conflicts found
-    std::size_t missing = 0;         // outstanding answers of a parallel step, plus one until all are sent
-    Callback<> then;                 // runs when all have arrived
-    Rare<Refused> failure;           // a failure of one of them
+    std::vector<std::size_t> order;       // indices of the intents, sorted by resource name
+    std::vector<Admission::Terms> terms;  // by intent
+    std::vector<HeldLease> held;          // the leases taken so far, by intent
+    lease::ConflictReport standing;       // the conflicts found
+    std::size_t missing = 0;              // outstanding answers of a parallel step, plus one until all are sent
+    Callback<> then;                      // runs when all have arrived
+    Rare<Refused> failure;                // a failure of one of them
 
     void sort() {
         const auto& intents = asked.intents;
+        terms.assign(intents.size(), {});  // until admitted
         order.resize(intents.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
         std::sort(order.begin(), order.end(),
@@ -77,6 +78,14 @@ struct Acquisitions::Request {
     /// True if it waits and its client can no longer be reached (G6).
     bool is_left() const { return wait_until && reachable && !reachable(); }
 
+    /// The longest wait that the policy allows.
+    Duration wait() const {
+        Duration wait = attempt->asked.wait;
+        for (const Admission::Terms& terms : attempt->terms)
+            wait = std::min(wait, terms.wait_max);
+        return wait;
+    }
+
     /// Adds the conflicts found at one of its resources.
     void stands(std::size_t step, lease::ConflictReport found) {
         for (lease::Conflict& conflict : found.conflicts)
@@ -86,12 +95,12 @@ struct Acquisitions::Request {
         attempt->standing.add(std::move(found));
     }
 
-    lease::Claim claim(std::size_t step, lease::Token token = 0) const {
+    lease::Claim claim(std::size_t step) const {
         lease::Claim claim = claim_on(attempt->intent(step), attempt->asked);
-        claim.ttl = attempt->terms.ttl;
-        claim.hold_max = attempt->terms.hold_max;
-        claim.ttl_min = attempt->terms.ttl_min;
-        claim.token = token;
+        const Admission::Terms& terms = attempt->terms[attempt->order[step]];
+        claim.ttl = terms.ttl;
+        claim.hold_max = terms.hold_max;
+        claim.ttl_min = terms.ttl_min;
         return claim;
     }
     /// Without the terms of a grant: enough to find conflicts.

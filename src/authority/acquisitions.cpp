@@ -1,6 +1,5 @@
 #include "authority/acquisitions.h"
 
-#include <algorithm>
 #include <fmt/format.h>
 
 #include "authority/acquisition.h"
@@ -8,15 +7,6 @@
 #include "lease/skew_margin.h"
 
 namespace holdfast::authority {
-
-namespace {
-
-bool is_queued(const lease::Record& record, std::uint64_t request) {
-    return std::any_of(record.waiters.begin(), record.waiters.end(),
-                       [&](const lease::Waiter& waiter) { return waiter.id == request; });
-}
-
-}  // namespace
 
 /// An answer that is sent again (G7).
 struct Acquisitions::Retelling {
@@ -54,7 +44,7 @@ std::uint64_t Acquisitions::start(AcquireRequest asked, Callback<AcquireAnswer> 
     request->reachable = std::move(wanted.reachable);
     request->reply = std::move(reply);
     request->received_at = now;
-    if (const Agent* agent = parts_.agents.find(wanted.holder)) {
+    if (const Agent* agent = parts_.admission.agent_of(wanted.holder, wanted.caller.acts_for)) {
         request->agent = true;
         request->priority = agent->priority;
         if (!wanted.epoch) wanted.epoch = agent->epoch;
@@ -115,24 +105,38 @@ void Acquisitions::try_again(const RequestPtr& request) {
     attempt.standing = {};
     if (request->is_left()) request->ending = busy_answer(Code::cancelled, {});
     if (request->ending) return busy(request);
-    auto terms =
-        parts_.admission.terms_for(attempt.asked, now_);  // each time: the policy may have changed while it waited (R7)
-    if (auto* refused = std::get_if<Refused>(&terms)) return fail(request, std::move(*refused));
-    attempt.terms = std::get<Admission::Terms>(terms);
-    if (attempt.terms.full && !request->wait_until) {
-        ++refused_for_memory_;
-        return fail(request, Refused{Code::memory_full, {}, retry_when_full});
-    }
+    // Each time: the policy may have changed while it waited (R7).
+    if (auto refusal = admit(*request)) return fail(request, std::move(*refusal));
     attempt.held.assign(attempt.order.size(), {});
-    if (attempt.terms.max_leases > 0)
-        count(request);
+    const std::size_t most = attempt.terms.front().max_leases;
+    if (most > 0)
+        count(request, most);
     else
         begin(request);
 }
 
+/// Counts as a request of the holder (Agents::see()).
+std::optional<Refused> Acquisitions::admit(const Request& request) {
+    Attempt& attempt = *request.attempt;
+    const AcquireRequest& asked = attempt.asked;
+    if (asked.caller.acts_for == lease::Owner::nobody)
+        if (const auto stale = parts_.agents.see(asked.holder, asked.epoch, now_)) return refused(*stale);
+    for (std::size_t i = 0; i < asked.intents.size(); ++i) {
+        auto admitted = parts_.admission.admit({.resource = asked.intents[i].resource,
+                                                .holder = asked.holder,
+                                                .acts_for = asked.caller.acts_for,
+                                                .node = asked.caller.node,
+                                                .ttl = asked.ttl,
+                                                .queued = request.wait_until.has_value()},
+                                               now_);
+        if (auto* refusal = std::get_if<Refused>(&admitted)) return std::move(*refusal);
+        attempt.terms[i] = std::get<Admission::Terms>(admitted);
+    }
+    return std::nullopt;
+}
+
 /// R6: enforces the number of leases per holder. A request for more than the limit can never be granted.
-void Acquisitions::count(const RequestPtr& request) {
-    const std::size_t most = request->attempt->terms.max_leases;
+void Acquisitions::count(const RequestPtr& request, std::size_t most) {
     const std::size_t asked = request->attempt->order.size();
     if (asked > most)
         return fail(request, Refused{Code::invalid_argument,
@@ -213,49 +217,33 @@ void Acquisitions::take_steps(const RequestPtr& request, Steps steps) {
 }
 
 void Acquisitions::take_at(const RequestPtr& request, std::size_t step) {
-    const auto token = parts_.tokens.take();
-    if (!token) {
-        request->ending = Refused{Code::tokens_exhausted, {}, Duration{100ms}};
-        return arrived(request);
-    }
-    // Only agents outrank others.
-    const auto outranked = request->agent ? std::make_shared<std::vector<std::uint64_t>>() : nullptr;
-    apply_rule(
-        *store_, request->attempt->intent(step).resource,
-        [request, step, token, outranked](lease::Record& record, const lease::Neighbours& neighbours, Instant now) {
-            const lease::Claim claim = request->claim(step, *token);
-            Ruling ruling{acquire(record, neighbours, claim, now)};
-            if (const auto* granted = std::get_if<lease::Granted>(&ruling.verdict)) {
-                request->attempt->held[request->attempt->order[step]].timeline =
-                    lease::timeline_of(granted->lease, now);
-                ruling.effect = store::Effect::changed;
-                if (outranked) *outranked = lease::outranked_by(record, neighbours, claim);
-            } else if (request->wait_until && !is_queued(record, request->id)) {
-                // An earlier try of the store that did not take effect had granted the claim and so removed it from the
-                // queue.
-                lease::enqueue(record, claim, *request->wait_until);
-                ruling.effect = store::Effect::changed;
-            }
-            return ruling;
+    const AcquireRequest& asked = request->attempt->asked;
+    parts_.single_record.step(
+        {.resource = request->attempt->intent(step).resource,
+         .holder = asked.holder,
+         .acts_for = asked.caller.acts_for,
+         .node = asked.caller.node},
+        [request, step](RecordTransaction& at) {
+            const lease::Claim claim = request->claim(step);
+            // An earlier try of the store that did not take effect had granted the claim and so
+            // removed it from the queue.
+            if (at.take(claim) && request->wait_until) at.queue(claim, *request->wait_until);
         },
-        [this, request, step, outranked](Result<lease::AcquireVerdict> verdict) {
-            if (outranked) judge_again(*outranked);
-            taken(request, step, std::move(verdict));
+        [this, request, step](SingleRecordAnswer& answer) {
+            taken(request, step, answer);
             arrived(request);
         });
 }
 
-void Acquisitions::taken(const RequestPtr& request, std::size_t step, Result<lease::AcquireVerdict> verdict) {
-    if (!verdict) {
-        request->ending = storage_failure(verdict.error());
-    } else if (auto* granted = std::get_if<lease::Granted>(&*verdict)) {
-        for (const lease::Lease& lease : granted->superseded)
-            parts_.events.publish_own(EventKind::released, request->attempt->intent(step).resource, lease, now_);
-        request->attempt->held[request->attempt->order[step]].lease = std::move(granted->lease);
-    } else if (auto* busy = std::get_if<lease::Busy>(&*verdict)) {
-        request->stands(step, std::move(busy->standing));
+void Acquisitions::taken(const RequestPtr& request, std::size_t step, SingleRecordAnswer& answer) {
+    if (answer.has_lease) {
+        HeldLease& held = request->attempt->held[request->attempt->order[step]];
+        held.lease = std::move(answer.lease);
+        held.timeline = lease::timeline_of(held.lease, answer.at);
+    } else if (answer.refused == Code::busy) {
+        request->stands(step, std::move(answer.standing));
     } else {
-        request->ending = Refused{std::get<lease::Rejected>(*verdict).code, {}, {}};
+        request->ending = Refused{*answer.refused, std::move(answer.detail), answer.retry_in};
     }
 }
 
@@ -281,15 +269,17 @@ void Acquisitions::give_back(const RequestPtr& request) {
 void Acquisitions::grant(const RequestPtr& request) {
     // No store started a TTL before the attempt began.
     const Duration waited = lease::surely_waited(request->attempt->began_at - request->received_at, parts_.rho);
-    AcquireGranted granted{std::move(request->attempt->held), request->attempt->terms.ttl_cut, waited};
+    AcquireGranted granted{std::move(request->attempt->held), std::nullopt, waited};
     for (std::size_t i = 0; i < granted.leases.size(); ++i) {
         HeldLease& held = granted.leases[i];
         held.resource = request->attempt->asked.intents[i].resource;
-        if (held.lease.ttl < request->attempt->terms.ttl)  // R6: a quota cut it
-            granted.ttl_cut = TtlCut{request->attempt->asked.ttl.value_or(request->attempt->terms.ttl), held.lease.ttl};
+        const Admission::Terms& terms = request->attempt->terms[i];
+        if (terms.cut || held.lease.ttl < terms.ttl)  // G4, or a quota cut it (R6)
+            granted.ttl_cut = TtlCut{request->attempt->asked.ttl.value_or(terms.ttl), held.lease.ttl};
         parts_.events.publish_own(EventKind::granted, held.resource, held.lease, held.lease.acquired_at);
     }
-    parts_.agents.granted(request->attempt->asked.holder);
+    if (request->attempt->asked.caller.acts_for == lease::Owner::nobody)
+        parts_.agents.granted(request->attempt->asked.holder);
     const std::string holder = request->attempt->asked.holder;
     answer(request, std::move(granted));
     nudge(holder);  // its other requests may no longer be allowed to wait, or may no longer need to

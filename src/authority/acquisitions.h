@@ -17,7 +17,7 @@
 #include "authority/events.h"
 #include "authority/idempotency.h"
 #include "authority/requests.h"
-#include "authority/token_source.h"
+#include "authority/single_record.h"
 #include "base/callback.h"
 #include "base/random.h"
 #include "store/store.h"
@@ -33,7 +33,7 @@ namespace holdfast::authority {
 class Acquisitions {
  public:
     struct Parts {
-        TokenSource& tokens;
+        SingleRecord& single_record;  ///< used from the first request on
         Events& events;
         Agents& agents;
         Admission& admission;
@@ -58,7 +58,6 @@ class Acquisitions {
     Instant next_deadline() const;
     std::size_t waiting() const { return deadlines_.size(); }
     std::size_t waiter_bytes() const;
-    std::uint64_t refused_for_memory() const { return refused_for_memory_; }
 
     /// A number for a claim that bypasses this class, higher than all before it.
     std::uint64_t next_number() { return next_id_++; }
@@ -85,7 +84,8 @@ class Acquisitions {
     struct Retelling;
     struct Survey;
     void tell_again(const std::shared_ptr<Retelling>& retelling, std::size_t i);
-    void count(const RequestPtr& request);
+    std::optional<Refused> admit(const Request& request);
+    void count(const RequestPtr& request, std::size_t most);
     void begin(const RequestPtr& request);
     /// A queue entry whose request is gone.
     struct Stranded {
@@ -106,7 +106,7 @@ class Acquisitions {
     void take(const RequestPtr& request);
     void take_steps(const RequestPtr& request, Steps steps);
     void take_at(const RequestPtr& request, std::size_t step);
-    void taken(const RequestPtr& request, std::size_t step, Result<lease::AcquireVerdict> verdict);
+    static void taken(const RequestPtr& request, std::size_t step, SingleRecordAnswer& answer);
     void give_back(const RequestPtr& request);
     void queue(const RequestPtr& request);
     void leave(const RequestPtr& request, AcquireAnswer answer);
@@ -152,7 +152,6 @@ class Acquisitions {
     std::multimap<Instant, Stranded> stranded_;  // could not be removed from the store; by time of the next try
     bool serving_ = false;
     std::size_t kept_bytes_ = 0;  // the packed waiting requests
-    std::uint64_t refused_for_memory_ = 0;
 };
 
 }  // namespace holdfast::authority

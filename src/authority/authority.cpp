@@ -19,11 +19,16 @@ std::shared_ptr<Gathered> gather(std::vector<lease::LeaseName> names, Callback<R
     return gathering;
 }
 
-/// Only the leader knows the session that it leads in (R2).
-bool speaks_for_leader(const lease::Record& record, const ReleaseRequest& request, Instant now) {
-    const lease::Lease* lease = record.find(request.name.token);
-    if (lease == nullptr || !lease->active(now)) return true;  // it has ended; anyone may know that
-    return !lease->session.empty() && lease->session == request.session;
+Refused refusal_in(const SingleRecordAnswer& answer) {
+    return {*answer.refused, answer.detail, answer.retry_in};
+}
+
+decltype(RenewAnswer::result) renewal_in(const SingleRecordAnswer& answer) {
+    if (answer.refused) return refusal_in(answer);
+    RenewedLease renewed{{std::string(answer.resource), answer.lease, lease::timeline_of(answer.lease, answer.at)},
+                         std::nullopt};
+    if (answer.cut_from) renewed.ttl_cut = TtlCut{*answer.cut_from, answer.lease.ttl};
+    return renewed;
 }
 
 }  // namespace
@@ -77,30 +82,13 @@ bool Authority::is_agent(std::string_view holder) const {
 void Authority::Impl::renew_one(const std::shared_ptr<Renewing>& gathering, std::size_t i,
                                 const std::shared_ptr<const RenewRequest>& request) {
     const lease::LeaseName& name = gathering->answers[i].name;
-    if (lease::is_reserved(name.resource)) {
-        gathering->answers[i].result = refused(Code::reserved_namespace);
-        return gathering->arrived();
-    }
-    apply_rule(
-        *store, name.resource,
-        [this, request, &name, i](lease::Record& record, Instant at) {
-            auto verdict = lease::renew(
-                record, {name.token, request->holder, name.resource, request->ttl, request->leases[i].progress},
-                admission.policy_for(request->caller), at);
-            if (const auto* rejected = std::get_if<lease::Rejected>(&verdict))
-                return Ruling<Renewal>{refused_under(policy(), rejected->code, request->holder)};
-            lease::Renewed& renewed = std::get<lease::Renewed>(verdict);
-            const lease::Timeline timeline = lease::timeline_of(renewed.lease, at);
-            const auto cut =
-                renewed.cut_from ? std::optional(TtlCut{*renewed.cut_from, renewed.lease.ttl}) : std::nullopt;
-            return Ruling<Renewal>{RenewedLease{{name.resource, std::move(renewed.lease), timeline}, cut},
-                                   store::Effect::changed};
+    single_record.step(
+        {.resource = name.resource, .holder = request->holder, .node = request->caller.node},
+        [request, i, token = name.token](RecordTransaction& at) {
+            at.renew(token, request->ttl, at.holder(), request->leases[i].progress);
         },
-        [this, gathering, i](Result<Renewal> result) {
-            if (!result) result = Renewal{storage_failure(result.error())};
-            if (const auto* renewed = std::get_if<RenewedLease>(&*result))
-                events.publish_own(EventKind::renewed, renewed->held.resource, renewed->held.lease, now);
-            gathering->answers[i].result = std::move(*result);
+        [gathering, i](const SingleRecordAnswer& answer) {
+            gathering->answers[i].result = renewal_in(answer);
             gathering->arrived();
         });
 }
@@ -159,33 +147,16 @@ void Authority::renew_all(RenewRequest request, Callback<Answer<RenewAllAnswer>>
 }
 
 void Authority::release(ReleaseRequest request, Callback<Answer<ReleaseAnswer>> reply) {
-    const lease::Owner owner = lease::owner_of(request.name.resource);
-    const bool is_owners = owner == lease::Owner::nobody || owner == request.caller.acts_for;
-    if (!is_owners && owner != lease::Owner::leaders) return reply(refused_by(owner));
     if (const auto stale = impl_->agents.see(request.holder, request.epoch, impl_->now)) return reply(refused(*stale));
-    const auto asked = std::make_shared<const ReleaseRequest>(std::move(request));
-    apply_rule(
-        *impl_->store, asked->name.resource,
-        [asked, is_owners](lease::Record& record, Instant now) {
-            if (!is_owners && !speaks_for_leader(record, *asked, now))
-                return Ruling<lease::ReleaseVerdict>{lease::Rejected{Code::service_lease}};
-            Ruling<lease::ReleaseVerdict> ruling{lease::release(record, asked->name.token, asked->holder, now)};
-            const auto* ended = std::get_if<lease::AlreadyEnded>(&ruling.verdict);
-            const bool freed =
-                std::holds_alternative<lease::Released>(ruling.verdict) || (ended && ended->was_reserved);
-            if (freed) ruling.effect = store::Effect::freed;
-            return ruling;
-        },
-        [this, asked, reply = std::move(reply)](Result<lease::ReleaseVerdict> verdict) mutable {
-            if (!verdict) return reply(storage_failure(verdict.error()));
-            if (const auto* rejected = std::get_if<lease::Rejected>(&*verdict))
-                return reply(rejected->code == Code::service_lease ? refused_by(lease::Owner::leaders)
-                                                                   : refused(rejected->code));
-            if (const auto* ended = std::get_if<lease::AlreadyEnded>(&*verdict))
-                return reply(ReleaseAnswer{false, ended->state});
-            const lease::Lease& lease = std::get<lease::Released>(*verdict).lease;
-            impl_->events.publish_own(EventKind::released, asked->name.resource, lease, impl_->now);
-            reply(ReleaseAnswer{true, lease::LeaseState::released});
+    impl_->single_record.step(
+        {.resource = request.name.resource,
+         .holder = request.holder,
+         .extra = request.session,
+         .acts_for = request.caller.acts_for},
+        [token = request.name.token](RecordTransaction& at) { at.release(token); },
+        [reply = std::move(reply)](const SingleRecordAnswer& answer) mutable {
+            if (answer.refused) return reply(refusal_in(answer));
+            reply(ReleaseAnswer{answer.has_lease, answer.state});
         });
     impl_->settle_accounts();
 }
@@ -204,9 +175,8 @@ void Authority::reassert(lease::Reassertion reassertion, Callback<Answer<HeldLea
             auto verdict = lease::reassert(record, neighbours, *asked, impl_->policy(), now);
             if (const auto* rejected = std::get_if<lease::Rejected>(&verdict))
                 return Ruling<Answer<HeldLease>>{refused(rejected->code)};
-            lease::Lease& lease = std::get<lease::Renewed>(verdict).lease;
-            const lease::Timeline timeline = lease::timeline_of(lease, now);
-            return Ruling<Answer<HeldLease>>{HeldLease{asked->resource, std::move(lease), timeline},
+            const lease::Lease& lease = *std::get<lease::Renewed>(verdict).lease;
+            return Ruling<Answer<HeldLease>>{HeldLease{asked->resource, lease, lease::timeline_of(lease, now)},
                                              store::Effect::changed};
         },
         [this, asked, reply = std::move(reply)](Result<Answer<HeldLease>> answer) mutable {
@@ -335,7 +305,7 @@ bool Authority::memory_full() const {
     return impl_->admission.memory_full;
 }
 std::uint64_t Authority::refused_for_memory() const {
-    return impl_->refused_for_memory + impl_->acquisitions.refused_for_memory();
+    return impl_->admission.refused_for_memory;
 }
 std::size_t Authority::waiter_bytes() const {
     return impl_->acquisitions.waiter_bytes();

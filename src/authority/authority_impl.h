@@ -46,7 +46,7 @@ struct Authority::Impl {
           wall_at_zero(std::chrono::milliseconds{parts.wall_ms} - parts.started_at.time_since_epoch()),
           events(parts.teller),
           issued_before(parts.tokens_issued),
-          acquisitions({tokens, events, agents, admission, [this] { return timestamp(); }, parts.first_request,
+          acquisitions({single_record, events, agents, admission, [this] { return timestamp(); }, parts.first_request,
                         parts.seed, parts.rho}),
           single_record(authority) {
         admission.recovering_until = parts.recovering_until;
@@ -91,7 +91,6 @@ struct Authority::Impl {
     void reserve_all(const std::shared_ptr<const std::string>& id, std::vector<lease::LeaseName> held,
                      Callback<Answer<RestartAnswer>> reply);
     void if_idle(const std::string& id, Code otherwise, Callback<std::optional<Refused>> then);
-    using Renewal = decltype(RenewAnswer::result);
     void renew_one(const std::shared_ptr<Renewing>& gathering, std::size_t i,
                    const std::shared_ptr<const RenewRequest>& request);
     void verify_names(std::vector<lease::LeaseName> names, std::size_t max_bytes,
@@ -111,7 +110,6 @@ struct Authority::Impl {
     Acquisitions acquisitions;
     SingleRecord single_record;
     store::Store* store = nullptr;
-    std::uint64_t refused_for_memory = 0;  // on the fast path
     std::function<void(Duration)> on_lateness;
 };
 

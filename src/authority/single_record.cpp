@@ -15,10 +15,11 @@ struct SingleRecordCall final : store::Update {
     void done(Result<void> outcome) override;
 
     Authority::Impl& authority() const { return *single_record.authority_.impl_; }
-    /// Anyone may register an agent under any name; a signed request must not depend on that.
-    const Agent* agent() const { return signed_for ? nullptr : authority().agents.find(holder); }
+    const Agent* agent() const { return authority().admission.agent_of(holder, acts_for); }
     void forget();
     void note(EventKind kind, const lease::Lease& lease);
+    /// True if it granted something to a holder that may be an agent. A step's grant may still be rolled back.
+    bool counts() const { return granted && !is_step && acts_for == lease::Owner::nobody; }
 
     struct Noted {
         EventKind kind;
@@ -26,6 +27,7 @@ struct SingleRecordCall final : store::Update {
     };
 
     SingleRecord& single_record;
+    std::size_t place = 0;  // among all calls
     std::string resource, holder, extra;
     SingleRecord::Rule rule;
     SingleRecord::Done tell;
@@ -38,18 +40,20 @@ struct SingleRecordCall final : store::Update {
     bool replacing = false;
     bool over_quota = false;
     bool exact = false;
-    bool signed_for = false;
+    bool node = false;
     bool by_connection = false;
+    bool is_step = false;
+    lease::Owner acts_for = lease::Owner::nobody;
 };
 
 void SingleRecordCall::forget() {
+    if (!answer.standing.free()) answer.standing = {};
     answer.refused.reset();
     answer.retry_in.reset();
     answer.detail.clear();
     answer.has_lease = false;
     answer.cut_from.reset();
     answer.state = lease::LeaseState::unknown;
-    answer.standing = {};
     answer.number = 0;
     answer.text.clear();
     effect = store::Effect::none;
@@ -78,13 +82,21 @@ store::Effect SingleRecordCall::apply(lease::Record& record, const lease::Neighb
     return effect;
 }
 
+/// Keeps the call for reuse, or ends it: one heartbeat may renew 10,000 leases at once.
+inline void SingleRecord::put_back(SingleRecordCall& call) {
+    if (free_.size() < max_kept) return free_.push_back(&call);
+    all_.back()->place = call.place;
+    std::swap(all_[call.place], all_.back());
+    all_.pop_back();
+}
+
 void SingleRecordCall::done(Result<void> outcome) {
     Authority::Impl& impl = authority();
     if (outcome) {
         for (std::size_t i = 0; i < events; ++i)
             impl.events.publish_own(noted[i].kind, resource, noted[i].lease, impl.now);
         if (!outranked.empty()) impl.acquisitions.judge_again(outranked);
-        if (granted && !signed_for) impl.agents.granted(holder);
+        if (counts()) impl.agents.granted(holder);
     } else {
         forget();
         Refused failure = storage_failure(outcome.error());
@@ -93,10 +105,10 @@ void SingleRecordCall::done(Result<void> outcome) {
         answer.retry_in = failure.retry_in;
     }
     tell(answer);
-    if (granted && !signed_for) impl.acquisitions.nudge(holder);
+    if (counts()) impl.acquisitions.nudge(holder);
     rule = {};
     tell = {};
-    single_record.free_.push_back(this);
+    single_record.put_back(*this);
 }
 
 // ---- the desk ----
@@ -111,7 +123,7 @@ std::string_view RecordTransaction::extra() const {
     return call_.extra;
 }
 const lease::Policy& RecordTransaction::policy() const {
-    return call_.authority().policy();
+    return call_.authority().admission.policy_for(call_.node);
 }
 SingleRecordAnswer& RecordTransaction::answer() {
     return call_.answer;
@@ -123,98 +135,89 @@ std::optional<Code> RecordTransaction::refuse(Code code) const {
     return code;
 }
 
-/// The detail names the service's own request for this.
-std::optional<Code> RecordTransaction::refuse_for(lease::Owner of) const {
-    call_.answer.detail = advice_of(of);
-    return refuse(lease::refusal_of(of));
+std::optional<Code> RecordTransaction::refuse(Refused refusal) const {
+    call_.answer.refused = refusal.code;
+    call_.answer.detail = std::move(refusal.detail);
+    call_.answer.retry_in = refusal.retry_in;
+    return refusal.code;
 }
 
-/// Only a signed request may change a resource that belongs to its publisher (D1).
-bool RecordTransaction::forbidden() const {
-    return !call_.signed_for && lease::is_reserved(call_.resource);
-}
-
-/// The service that owns the resource; nobody for a signed request.
+/// The service that owns the resource; nobody for the service's own request.
 lease::Owner RecordTransaction::owner() const {
-    return call_.signed_for ? lease::Owner::nobody : lease::owner_of(call_.resource);
-}
-
-/// The checks of Admission::terms_for(), in the same order.
-std::optional<Code> RecordTransaction::admitted() const {
-    const Authority::Impl& impl = call_.authority();
-    if (impl.admission.stopping) return Code::stopping;
-    const Agent* agent = call_.agent();
-    if (agent != nullptr && agent->restarting) return Code::agent_restarting;
-    if (const lease::Owner of = owner(); of != lease::Owner::nobody && of != lease::Owner::leaders)
-        return refuse_for(of);
-    return lease::bar_to(impl.policy(), call_.holder, call_.resource);
+    const lease::Owner owner = lease::owner_of(call_.resource);
+    return owner == call_.acts_for ? lease::Owner::nobody : owner;
 }
 
 std::optional<Code> RecordTransaction::acquire(lease::Predicate predicate, std::optional<Duration> ttl,
                                                std::string_view metadata) {
     Authority::Impl& impl = call_.authority();
-    if (const auto code = admitted()) return refuse(*code);
-    const auto decision =
-        call_.exact && ttl ? lease::decide_exact_ttl(policy(), *ttl) : lease::decide_ttl(policy(), ttl);
-    if (const auto* refused_ttl = std::get_if<lease::RefusedTtl>(&decision)) return refuse(refused_ttl->code);
-    const lease::GrantedTtl& terms = std::get<lease::GrantedTtl>(decision);
-    if (impl.admission.recovering(impl.now)) {
-        call_.answer.retry_in = impl.admission.recovering_until - impl.now;
-        call_.answer.detail = impl.admission.recovering_why;
-        return refuse(Code::recovering);
-    }
-    if (impl.admission.memory_full) {
-        ++impl.refused_for_memory;
-        call_.answer.retry_in = retry_when_full;
-        return refuse(Code::memory_full);
-    }
-    if (call_.over_quota) return refuse(Code::over_quota);
-    const auto token = impl.tokens.take();
-    if (!token) {
-        call_.answer.retry_in = Duration{100ms};
-        return refuse(Code::tokens_exhausted);
-    }
+    auto admitted = impl.admission.admit({.resource = call_.resource,
+                                          .holder = call_.holder,
+                                          .acts_for = call_.acts_for,
+                                          .node = call_.node,
+                                          .ttl = ttl,
+                                          .exact = call_.exact,
+                                          .over_quota = call_.over_quota},
+                                         impl.now);
+    if (auto* refusal = std::get_if<Refused>(&admitted)) return refuse(std::move(*refusal));
+    const Admission::Terms& terms = std::get<Admission::Terms>(admitted);
     const Agent* agent = call_.agent();
     // G2. A Redis key has no session: its value is the only identity of its client.
     const std::string session = agent != nullptr && !call_.exact ? session_of_epoch(agent->epoch) : std::string{};
-    const lease::Claim claim{.holder = call_.holder,
-                             .session = session,
-                             .reason = {},
-                             .metadata = metadata,
-                             .predicate = predicate,
-                             .ttl = terms.ttl,
-                             .hold_max = policy().hold_max,
-                             .ttl_min = call_.exact ? terms.ttl : policy().ttl_min,
-                             .progress = {},
-                             .priority = agent != nullptr ? agent->priority : impl.timestamp(),
-                             .agent = agent != nullptr,
-                             .token = *token,
-                             .request = impl.acquisitions.next_number(),
-                             .queued = false,
-                             .takes_over = 0,
-                             .replaces_own = call_.replacing};
-    auto verdict = lease::acquire_in_place(record_, neighbours_, claim, now_);
+    const auto refused = take({.holder = call_.holder,
+                               .session = session,
+                               .reason = {},
+                               .metadata = metadata,
+                               .predicate = predicate,
+                               .ttl = terms.ttl,
+                               .hold_max = terms.hold_max,
+                               .ttl_min = terms.ttl_min,
+                               .progress = {},
+                               .priority = agent != nullptr ? agent->priority : impl.timestamp(),
+                               .agent = agent != nullptr,
+                               .token = 0,
+                               .request = impl.acquisitions.next_number(),
+                               .queued = false,
+                               .takes_over = 0,
+                               .replaces_own = call_.replacing});
+    if (refused) return refused;
+    if (terms.cut || call_.answer.lease.ttl < terms.ttl) call_.answer.cut_from = ttl.value_or(terms.ttl);
+    return std::nullopt;
+}
+
+std::optional<Code> RecordTransaction::take(lease::Claim claim) {
+    const auto token = call_.authority().tokens.take();
+    if (!token) return refuse(Refused{Code::tokens_exhausted, {}, Duration{100ms}});
+    claim.token = *token;
+    auto verdict = lease::acquire(record_, neighbours_, claim, now_);
     if (const auto* rejected = std::get_if<lease::Rejected>(&verdict)) return refuse(rejected->code);
     if (auto* busy = std::get_if<lease::Busy>(&verdict)) {
         call_.answer.standing = std::move(busy->standing);
         return refuse(Code::busy);
     }
-    const lease::GrantedInPlace& granted = std::get<lease::GrantedInPlace>(verdict);
+    const lease::Granted& granted = std::get<lease::Granted>(verdict);
     for (const lease::Lease& lease : granted.superseded)
         call_.note(EventKind::released, lease);
-    call_.note(EventKind::granted, *granted.lease);
+    if (!call_.is_step) call_.note(EventKind::granted, *granted.lease);
     call_.answer.lease = *granted.lease;
     call_.answer.has_lease = true;
-    if (terms.cut || granted.lease->ttl < terms.ttl) call_.answer.cut_from = ttl.value_or(terms.ttl);
-    if (agent != nullptr) call_.outranked = lease::outranked_by(record_, neighbours_, claim);
+    if (claim.agent) call_.outranked = lease::outranked_by(record_, neighbours_, claim);
     call_.granted = true;
     call_.effect = std::max(call_.effect, store::Effect::changed);
     return std::nullopt;
 }
 
+void RecordTransaction::queue(const lease::Claim& claim, Instant until) {
+    const bool is_queued = std::any_of(record_.waiters.begin(), record_.waiters.end(),
+                                       [&](const lease::Waiter& waiter) { return waiter.id == claim.request; });
+    if (is_queued) return;
+    lease::enqueue(record_, claim, until);
+    call_.effect = std::max(call_.effect, store::Effect::changed);
+}
+
 std::optional<Code> RecordTransaction::replace(lease::Predicate predicate, std::optional<Duration> ttl,
                                                std::string_view metadata) {
-    if (const lease::Owner of = owner(); of != lease::Owner::nobody) return refuse_for(of);
+    if (const lease::Owner of = owner(); of != lease::Owner::nobody) return refuse(refused_by(of));
     const auto own = [&](const lease::Lease& lease) { return lease.holder == call_.holder && lease.session.empty(); };
     std::vector<lease::Lease> others;
     for (const lease::Lease& lease : record_.leases)
@@ -246,12 +249,13 @@ std::optional<Code> RecordTransaction::renew(lease::Token token, std::optional<D
     return renew(token, ttl, call_.holder);
 }
 
-std::optional<Code> RecordTransaction::renew(lease::Token token, std::optional<Duration> ttl, std::string_view holder) {
-    if (forbidden()) return refuse(Code::reserved_namespace);
+std::optional<Code> RecordTransaction::renew(lease::Token token, std::optional<Duration> ttl, std::string_view holder,
+                                             std::optional<std::uint64_t> progress) {
+    if (owner() == lease::Owner::directory) return refuse(Code::reserved_namespace);
     const auto verdict =
-        lease::renew_in_place(record_, {token, holder, call_.resource, ttl, {}, call_.exact}, policy(), now_);
+        lease::renew(record_, {token, holder, call_.resource, ttl, progress, call_.exact}, policy(), now_);
     if (const auto* rejected = std::get_if<lease::Rejected>(&verdict)) return refuse(rejected->code);
-    const lease::RenewedInPlace& renewed = std::get<lease::RenewedInPlace>(verdict);
+    const lease::Renewed& renewed = std::get<lease::Renewed>(verdict);
     call_.answer.lease = *renewed.lease;
     call_.answer.lease.ttl = renewed.ttl;
     call_.answer.has_lease = true;
@@ -261,14 +265,21 @@ std::optional<Code> RecordTransaction::renew(lease::Token token, std::optional<D
     return std::nullopt;
 }
 
+/// A leader's lease may be released by its connection, or by a caller that knows the session it leads in (R2). Anyone
+/// may learn that it has ended.
+bool RecordTransaction::may_release(lease::Token token) const {
+    const lease::Owner of = owner();
+    if (of == lease::Owner::nobody) return true;
+    if (of != lease::Owner::leaders) return false;
+    const lease::Lease* lease = record_.find(token);
+    if (lease == nullptr || !lease->active(now_) || call_.by_connection) return true;
+    return !lease->session.empty() && lease->session == call_.extra;
+}
+
 std::optional<Code> RecordTransaction::release(lease::Token token) {
-    if (const lease::Owner of = owner(); of != lease::Owner::nobody) {
-        const lease::Lease* lease = of == lease::Owner::leaders ? record_.find(token) : nullptr;
-        const bool proved =
-            lease != nullptr && (call_.by_connection || (!lease->session.empty() && lease->session == call_.extra));
-        if (!proved && (of != lease::Owner::leaders || lease != nullptr)) return refuse_for(of);
-    }
-    const auto verdict = lease::release_in_place(record_, token, call_.holder, call_.answer.lease, now_);
+    if (!may_release(token)) return refuse(refused_by(owner()));
+    if (const lease::Lease* lease = record_.find(token)) call_.answer.lease = *lease;
+    const auto verdict = lease::release(record_, token, call_.holder, now_);
     if (const auto* rejected = std::get_if<lease::Rejected>(&verdict)) return refuse(rejected->code);
     if (const auto* ended = std::get_if<lease::AlreadyEnded>(&verdict)) {
         call_.answer.state = ended->state;
@@ -300,7 +311,8 @@ SingleRecord::~SingleRecord() = default;
 SingleRecordCall& SingleRecord::take_call() {
     if (free_.empty()) {
         all_.push_back(std::make_unique<SingleRecordCall>(*this));
-        free_.reserve(all_.size());
+        all_.back()->place = all_.size() - 1;
+        free_.reserve(std::min(all_.size(), max_kept));
         return *all_.back();
     }
     SingleRecordCall& call = *free_.back();
@@ -312,7 +324,7 @@ void SingleRecord::expect(std::span<const store::Expected> coming) {
     authority_.impl_->store->expect(coming);
 }
 
-void SingleRecord::update(const SingleRecordSubject& subject, Rule rule, Done done) {
+SingleRecordCall& SingleRecord::prepare(const SingleRecordSubject& subject, Rule&& rule, Done&& done) {
     SingleRecordCall& call = take_call();
     call.resource = subject.resource;
     call.answer.resource = call.resource;
@@ -322,10 +334,17 @@ void SingleRecord::update(const SingleRecordSubject& subject, Rule rule, Done do
     call.tell = std::move(done);
     call.over_quota = false;
     call.exact = subject.exact;
-    call.signed_for = subject.signed_for;
+    call.acts_for = subject.acts_for;
+    call.node = subject.node;
     call.by_connection = subject.by_connection;
+    call.is_step = false;
+    return call;
+}
+
+void SingleRecord::update(const SingleRecordSubject& subject, Rule rule, Done done) {
+    SingleRecordCall& call = prepare(subject, std::move(rule), std::move(done));
     Authority::Impl& impl = *authority_.impl_;
-    if (!call.holder.empty() && !call.signed_for) impl.agents.see(call.holder, {}, impl.now);
+    if (!call.holder.empty() && call.acts_for == lease::Owner::nobody) impl.agents.see(call.holder, {}, impl.now);
     const std::size_t most = subject.takes ? impl.policy().leases_per_holder_max : 0;
     if (most == 0) return start(call);
     impl.store->leases_of(call.holder, store::Store::Which::active, most,
@@ -334,6 +353,12 @@ void SingleRecord::update(const SingleRecordSubject& subject, Rule rule, Done do
                               call.over_quota = held->size() + 1 > most;
                               start(call);
                           });
+}
+
+void SingleRecord::step(const SingleRecordSubject& subject, Rule rule, Done done) {
+    SingleRecordCall& call = prepare(subject, std::move(rule), std::move(done));
+    call.is_step = true;
+    authority_.impl_->store->update(call.resource, call);
 }
 
 void SingleRecord::start(SingleRecordCall& call) {

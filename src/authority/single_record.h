@@ -22,11 +22,12 @@ struct SingleRecordCall;
 
 /// The resource and the holder of a request on one record. The text is copied and need not outlive the call.
 struct SingleRecordSubject {
-    std::string_view resource;  ///< the full name
-    std::string_view holder{};  ///< the requester; empty if there is none in particular
-    std::string_view extra{};   ///< for the rule's own use
-    bool takes = false;         ///< the rule may acquire: the holder's quota is checked first (R6)
-    bool signed_for = false;  ///< may change reserved names (is_reserved()); the holder is then not treated as an agent
+    std::string_view resource;                     ///< the full name
+    std::string_view holder{};                     ///< the requester; empty if there is none in particular
+    std::string_view extra{};                      ///< for the rule's own use
+    bool takes = false;                            ///< the rule may acquire: the holder's quota is checked first (R6)
+    lease::Owner acts_for = lease::Owner::nobody;  ///< the service whose own request this is
+    bool node = false;                             ///< the request is of the node itself
     bool by_connection = false;  ///< the connection that took it may release it, also a leader's lease (R8)
     bool exact = false;          ///< grant the exact TTL or refuse: the holder does not learn the granted TTL
 };
@@ -58,6 +59,7 @@ class RecordTransaction {
     /// The settled record (T2). Rules change it only by the functions below.
     const lease::Record& record() const { return record_; }
     Instant now() const { return now_; }
+    /// The policy that the request is judged by.
     const lease::Policy& policy() const;
     SingleRecordAnswer& answer();
 
@@ -74,7 +76,8 @@ class RecordTransaction {
 
     /// Extends a lease of holder() (R1), or of `holder` if the caller acts for another holder.
     std::optional<Code> renew(lease::Token token, std::optional<Duration> ttl);
-    std::optional<Code> renew(lease::Token token, std::optional<Duration> ttl, std::string_view holder);
+    std::optional<Code> renew(lease::Token token, std::optional<Duration> ttl, std::string_view holder,
+                              std::optional<std::uint64_t> progress = {});
 
     /// Releases a lease of holder() (R2). A leader's lease only if extra() is the session it leads in, or by_connection
     /// is set. answer().state is its state.
@@ -84,15 +87,19 @@ class RecordTransaction {
     /// is in the record, `how` is not `expired`, and the resource belongs to no service.
     void end(lease::Token token, lease::Ending how);
 
+    /// Grants an admitted claim with a fresh token, unless something conflicts with it. As for acquire().
+    std::optional<Code> take(lease::Claim claim);
+    /// Queues the claim until then, unless it is in the queue already.
+    void queue(const lease::Claim& claim, Instant until);
+
  private:
     friend struct SingleRecordCall;
     RecordTransaction(SingleRecordCall& call, lease::Record& record, const lease::Neighbours& neighbours, Instant now)
         : call_(call), record_(record), neighbours_(neighbours), now_(now) {}
 
     std::optional<Code> refuse(Code code) const;
-    std::optional<Code> refuse_for(lease::Owner of) const;
-    std::optional<Code> admitted() const;
-    bool forbidden() const;
+    std::optional<Code> refuse(Refused refusal) const;
+    bool may_release(lease::Token token) const;
     lease::Owner owner() const;
 
     SingleRecordCall& call_;
@@ -101,11 +108,11 @@ class RecordTransaction {
     Instant now_;
 };
 
-/// The fast path through the authority, for a request on one record that does not wait. It does the same as the general
-/// path (admission, policy, tokens, events, serving waiters), takes text as views, and allocates nothing once warm.
-/// Obtained from Authority::single_record().
+/// Requests on one record: everything that the authority acquires, renews or releases goes through here, a manifest one
+/// record at a time. Takes text as views, and allocates nothing once warm. Obtained from Authority::single_record(),
+/// which answers requests that do not wait.
 ///
-/// A registered agent may have to be answered with `die` instead of `busy` (G5). That needs the general path; see
+/// A registered agent may have to be answered with `die` instead of `busy` (G5). That needs Authority::acquire(); see
 /// Authority::is_agent().
 ///
 ///     authority.single_record().update({.resource = name, .holder = who, .takes = true},
@@ -118,7 +125,7 @@ class SingleRecord {
     /// views of the input.
     using Rule = Callback<RecordTransaction&>;
     /// Runs once, before the call returns or later. May call the authority.
-    using Done = Callback<const SingleRecordAnswer&>;
+    using Done = Callback<SingleRecordAnswer&>;
 
     explicit SingleRecord(Authority& authority);
     ~SingleRecord();
@@ -132,6 +139,10 @@ class SingleRecord {
     /// (storage_failure()).
     void update(const SingleRecordSubject& subject, Rule rule, Done done);
 
+    /// The same as a step of a longer request: the caller has registered the request (Agents::see()), publishes a grant
+    /// once it stands, and serves the waiters afterwards.
+    void step(const SingleRecordSubject& subject, Rule rule, Done done);
+
     void acquire(std::string_view resource, std::string_view holder, lease::Predicate predicate,
                  std::optional<Duration> ttl, Done done);
     void renew(std::string_view resource, std::string_view holder, lease::Token token, std::optional<Duration> ttl,
@@ -144,12 +155,16 @@ class SingleRecord {
     friend struct SingleRecordCall;
     friend class RecordTransaction;
 
+    static constexpr std::size_t max_kept = 256;
+
     SingleRecordCall& take_call();
+    void put_back(SingleRecordCall& call);
+    SingleRecordCall& prepare(const SingleRecordSubject& subject, Rule&& rule, Done&& done);
     void start(SingleRecordCall& call);
 
     Authority& authority_;
     std::vector<std::unique_ptr<SingleRecordCall>> all_;
-    std::vector<SingleRecordCall*> free_;
+    std::vector<SingleRecordCall*> free_;  // at most max_kept
 };
 
 }  // namespace holdfast::authority

@@ -47,7 +47,8 @@ void Acquisitions::wait(const RequestPtr& request) {
         // The conflicts found may take a hundred times the memory of the request. The next attempt finds them again.
         return rest(*request);
     }
-    if (request->attempt->terms.wait <= Duration::zero())
+    const Duration wait = request->wait();
+    if (wait <= Duration::zero())
         return answer(request, busy_answer(Code::busy, std::move(request->attempt->standing)));
     if (waiting() >= lease::limits::waiters) return answer(request, Refused{Code::too_many_waiters, {}, Duration{1s}});
     // G6: do not take the place of another request that waits on this node.
@@ -56,7 +57,7 @@ void Acquisitions::wait(const RequestPtr& request) {
         request->takes_over = found.own_entry;
         request->priority = std::min(request->priority, found.own_place);
     }
-    request->wait_until = now_ + request->attempt->terms.wait;
+    request->wait_until = now_ + wait;
     request->kept = KeptRequest(request->attempt->asked);
     kept_bytes_ += request->kept.bytes();
     deadlines_.insert(request.get());

@@ -91,7 +91,7 @@ Code code_for(LeaseState state) {
     return Code::unknown_lease;
 }
 
-AcquireVerdictInPlace acquire_in_place(Record& record, const Neighbours& neighbours, const Claim& claim, Instant now) {
+AcquireVerdict acquire(Record& record, const Neighbours& neighbours, const Claim& claim, Instant now) {
     settle(record, now);
     ConflictReport standing = standing_of(record, neighbours, claim, now);
     if (standing.too_many) return Rejected{Code::too_many_leases};
@@ -102,7 +102,7 @@ AcquireVerdictInPlace acquire_in_place(Record& record, const Neighbours& neighbo
     const Duration ttl = std::min(claim.ttl, left);
     if (ttl < std::min(claim.ttl, claim.ttl_min)) return Rejected{Code::over_quota};
     dequeue(record, claim.request);
-    GrantedInPlace granted{nullptr, supersede(record, claim.holder, now)};
+    Granted granted{nullptr, supersede(record, claim.holder, now)};
     record.last_token = std::max(claim.token, record.last_token + 1);  // G3: another node may be ahead (Q8)
     Lease& lease = record.leases.emplace_back();
     lease.holder.swap(record.spare);
@@ -121,14 +121,6 @@ AcquireVerdictInPlace acquire_in_place(Record& record, const Neighbours& neighbo
     if (!claim.metadata.empty()) lease.metadata = claim.metadata;
     granted.lease = &lease;
     return granted;
-}
-
-AcquireVerdict acquire(Record& record, const Neighbours& neighbours, const Claim& claim, Instant now) {
-    auto verdict = acquire_in_place(record, neighbours, claim, now);
-    if (auto* busy = std::get_if<Busy>(&verdict)) return std::move(*busy);
-    if (const auto* rejected = std::get_if<Rejected>(&verdict)) return *rejected;
-    GrantedInPlace& granted = std::get<GrantedInPlace>(verdict);
-    return Granted{*granted.lease, std::move(granted.superseded)};
 }
 
 void roll_back(Record& record, Token token) {
@@ -169,7 +161,7 @@ bool stands_still(const Lease& lease, const Renewal& renewal, const Policy& poli
     return !moved && now >= lease.progress->since + policy.idle_max;
 }
 
-RenewVerdictInPlace renew_in_place(Record& record, const Renewal& renewal, const Policy& policy, Instant now) {
+RenewVerdict renew(Record& record, const Renewal& renewal, const Policy& policy, Instant now) {
     settle(record, now);
     Lease* lease = record.find(renewal.token);
     if (lease == nullptr) return Rejected{code_for(state_of_ended(record, renewal.token, now))};
@@ -193,17 +185,8 @@ RenewVerdictInPlace renew_in_place(Record& record, const Renewal& renewal, const
     // Never earlier than promised before: the answer may be lost, and the holder relies on the last one it received
     // (T3).
     lease->expires_at = std::max(lease->expires_at, now + std::min(granted.ttl, left));
-    RenewedInPlace renewed{lease, std::min(granted.ttl, left), std::nullopt};
+    Renewed renewed{lease, std::min(granted.ttl, left), std::nullopt};
     if (granted.cut || left < granted.ttl) renewed.cut_from = asked;
-    return renewed;
-}
-
-RenewVerdict renew(Record& record, const Renewal& renewal, const Policy& policy, Instant now) {
-    const auto verdict = renew_in_place(record, renewal, policy, now);
-    if (const auto* rejected = std::get_if<Rejected>(&verdict)) return *rejected;
-    const RenewedInPlace& in_place = std::get<RenewedInPlace>(verdict);
-    Renewed renewed{*in_place.lease, in_place.cut_from};
-    renewed.lease.ttl = in_place.ttl;
     return renewed;
 }
 
@@ -252,11 +235,10 @@ RenewVerdict reassert(Record& record, const Neighbours& neighbours, const Reasse
     if (!lease.renewable) return Rejected{Code::renewal_barred};
     record.last_token = reassertion.token;
     lease.expires_at = std::max(lease.expires_at, now + reassertion.ttl);
-    return Renewed{lease, std::nullopt};
+    return Renewed{&lease, lease.ttl, std::nullopt};
 }
 
-ReleaseVerdictInPlace release_in_place(Record& record, Token token, std::string_view holder, Lease& released,
-                                       Instant now) {
+ReleaseVerdict release(Record& record, Token token, std::string_view holder, Instant now) {
     settle(record, now);
     const Lease* lease = record.find(token);
     if (lease == nullptr) {
@@ -265,18 +247,9 @@ ReleaseVerdictInPlace release_in_place(Record& record, Token token, std::string_
         return AlreadyEnded{state_of_ended(record, token, now), own && clear_reserved_for(record, holder, now)};
     }
     if (lease->holder != holder) return Rejected{Code::not_holder};
-    released = *lease;
-    record.end(released.token, Ending::released, now);
+    record.end(lease->token, Ending::released, now);
     clear_reserved_for(record, holder, now);
-    return ReleasedInPlace{};
-}
-
-ReleaseVerdict release(Record& record, Token token, std::string_view holder, Instant now) {
-    Released released;
-    const auto verdict = release_in_place(record, token, holder, released.lease, now);
-    if (const auto* rejected = std::get_if<Rejected>(&verdict)) return *rejected;
-    if (const auto* ended = std::get_if<AlreadyEnded>(&verdict)) return *ended;
-    return released;
+    return Released{};
 }
 
 std::variant<Lease, Rejected> revoke(Record& record, Token token, Instant now) {

@@ -17,9 +17,12 @@ namespace holdfast::lease {
 /// The rules: pure functions that change a record and return a verdict. They read no clock and no random device, and
 /// know no store and no door. Each settles the record first, so that nothing past its time is honoured, swept or not
 /// (T2). One reading of the clock serves a whole request (T6).
+///
+/// A pointer in a verdict refers into the record and is valid until the record is changed or written back: a caller
+/// that needs the lease for longer copies it.
 
 struct Granted {
-    Lease lease;
+    const Lease* lease;
     std::vector<Lease> superseded;  ///< leases of the agent's earlier epoch that the grant replaced (R5)
 };
 struct Busy {
@@ -52,7 +55,8 @@ struct Renewal {
     bool exact = false;  ///< grant exactly this TTL or refuse (decide_exact_ttl)
 };
 struct Renewed {
-    Lease lease;                       ///< its `ttl` is the granted one, which a quota may have cut
+    const Lease* lease;
+    Duration ttl{};                    ///< the granted one, which a quota may have cut below the lease's
     std::optional<Duration> cut_from;  ///< the requested TTL, if the policy cut it
 };
 using RenewVerdict = std::variant<Renewed, Rejected>;
@@ -82,9 +86,7 @@ struct Reassertion {
 RenewVerdict reassert(Record& record, const Neighbours& neighbours, const Reassertion& reassertion,
                       const Policy& policy, Instant now);
 
-struct Released {
-    Lease lease;
-};
+struct Released {};
 struct AlreadyEnded {
     LeaseState state;           ///< released, expired, revoked or unknown
     bool was_reserved = false;  ///< it was reserved for this holder; the reservation is now gone
@@ -92,30 +94,8 @@ struct AlreadyEnded {
 using ReleaseVerdict = std::variant<Released, AlreadyEnded, Rejected>;
 
 /// Ends a lease at its holder's request, along with all reservations of that holder in the record. Idempotent; never
-/// ends a lease other than the named one (R2).
+/// ends a lease other than the named one (R2). A caller that needs the lease as it was copies it first.
 ReleaseVerdict release(Record& record, Token token, std::string_view holder, Instant now);
-
-/// Allocation-free variants. A returned pointer refers into `record` and is valid until the record is written back;
-/// release_in_place() copies into `released`.
-struct GrantedInPlace {
-    const Lease* lease;
-    std::vector<Lease> superseded;
-};
-using AcquireVerdictInPlace = std::variant<GrantedInPlace, Busy, Rejected>;
-AcquireVerdictInPlace acquire_in_place(Record& record, const Neighbours& neighbours, const Claim& claim, Instant now);
-
-struct RenewedInPlace {
-    const Lease* lease;
-    Duration ttl{};                    ///< as in Renewed
-    std::optional<Duration> cut_from;  ///< likewise
-};
-using RenewVerdictInPlace = std::variant<RenewedInPlace, Rejected>;
-RenewVerdictInPlace renew_in_place(Record& record, const Renewal& renewal, const Policy& policy, Instant now);
-
-struct ReleasedInPlace {};
-using ReleaseVerdictInPlace = std::variant<ReleasedInPlace, AlreadyEnded, Rejected>;
-ReleaseVerdictInPlace release_in_place(Record& record, Token token, std::string_view holder, Lease& released,
-                                       Instant now);
 
 /// Ends a lease, or the reservation that is left of it, at an admin's request (R7). Rejected if it has ended or never
 /// existed.

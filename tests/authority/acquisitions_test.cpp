@@ -172,6 +172,23 @@ TEST(Waiting, is_over_when_its_time_is_up_and_says_who_was_in_the_way) {
     EXPECT_EQ(busy.retry_in, 50s);
 }
 
+TEST(Waiting, of_a_manifest_is_over_when_its_time_is_up_or_its_client_goes) {
+    Desk desk;
+    desk.lock("alice", "r");
+    std::vector<Code> told;
+    const auto wait = [&](Duration how_long) {
+        return desk.authority.acquire(Desk::request("bob", {{"q"}, {"r"}}, how_long),
+                                      [&](const AcquireAnswer& answer) { told.push_back(code_of(answer)); });
+    };
+    wait(10s);
+    const auto ticket = wait(20s);
+    desk.pass(10s);
+    EXPECT_EQ(told, std::vector{Code::wait_timeout});
+    desk.authority.cancel(ticket);
+    EXPECT_EQ(told, (std::vector{Code::wait_timeout, Code::cancelled}));
+    EXPECT_NE(desk.lock("carol", "q"), 0U) << "nothing of it is left in the queues";
+}
+
 TEST(Waiting, is_no_longer_than_the_policy_allows) {
     lease::Policy policy;
     policy.wait_max = 5s;

@@ -212,8 +212,11 @@ class Comparison {
     void renew(const Step& step) {
         const lease::LeaseName name = lease(step);
         const auto expected = model_.renew(name.resource, name.token, holder(step), desk_.now);
+        std::vector<RenewAnswer> got;
         desk_.authority.renew({{}, holder(step), {}, {{name, {}}}, {}, {}},
-                              [&](const std::vector<RenewAnswer>& answers) { compare_renewal(answers[0], expected); });
+                              [&](std::vector<RenewAnswer> answers) { got = std::move(answers); });
+        RC_ASSERT(got.size() == 1U);
+        compare_renewal(got[0], expected);
     }
 
     void compare_renewal(const RenewAnswer& answer, std::optional<Code> expected) {
@@ -226,22 +229,24 @@ class Comparison {
         const std::set<lease::Token> mine = model_.of_holder(holder(step), desk_.now);
         RenewRequest request;
         request.holder = holder(step);
+        std::optional<std::vector<RenewAnswer>> got;
         desk_.authority.renew_all(std::move(request), [&](const Answer<RenewAllAnswer>& answer) {
-            const auto& answers = std::get<RenewAllAnswer>(answer).answers;
-            RC_ASSERT(answers.size() == mine.size());
-            for (const RenewAnswer& one : answers)
-                compare_renewal(one, model_.renew(one.name.resource, one.name.token, holder(step), desk_.now));
+            got = std::get<RenewAllAnswer>(answer).answers;
         });
+        RC_ASSERT(got && got->size() == mine.size());
+        for (const RenewAnswer& one : *got)
+            compare_renewal(one, model_.renew(one.name.resource, one.name.token, holder(step), desk_.now));
     }
 
     void release(const Step& step) {
         const lease::LeaseName name = lease(step);
         const auto expected = model_.release(name.resource, name.token, holder(step), desk_.now);
-        desk_.authority.release({{}, name, holder(step), {}}, [&](const Answer<ReleaseAnswer>& answer) {
-            const auto* told = std::get_if<ReleaseAnswer>(&answer);
-            RC_ASSERT((told != nullptr) == expected.has_value());
-            if (told != nullptr) RC_ASSERT(told->state == *expected);
-        });
+        std::optional<Answer<ReleaseAnswer>> got;
+        desk_.authority.release({{}, name, holder(step), {}}, [&](Answer<ReleaseAnswer> answer) { got = answer; });
+        RC_ASSERT(got.has_value());
+        const auto* told = std::get_if<ReleaseAnswer>(&*got);
+        RC_ASSERT((told != nullptr) == expected.has_value());
+        if (told != nullptr) RC_ASSERT(told->state == *expected);
     }
 
     template <class T>
@@ -253,14 +258,17 @@ class Comparison {
     void revoke(const Step& step) {
         const lease::LeaseName name = lease(step);
         const auto expected = model_.revoke(name.resource, name.token, desk_.now);
-        desk_.authority.revoke(name,
-                               [&](const Answer<lease::Lease>& answer) { RC_ASSERT(refusal(answer) == expected); });
+        std::optional<Answer<lease::Lease>> got;
+        desk_.authority.revoke(name, [&](Answer<lease::Lease> answer) { got = std::move(answer); });
+        RC_ASSERT(got && refusal(*got) == expected);
     }
 
     void bar(const Step& step) {
         const lease::LeaseName name = lease(step);
         const auto expected = model_.bar(name.resource, name.token, desk_.now);
-        desk_.authority.bar(name, [&](const Answer<HeldLease>& answer) { RC_ASSERT(refusal(answer) == expected); });
+        std::optional<Answer<HeldLease>> got;
+        desk_.authority.bar(name, [&](Answer<HeldLease> answer) { got = std::move(answer); });
+        RC_ASSERT(got && refusal(*got) == expected);
     }
 
     void verify(const lease::LeaseName& name) {
@@ -303,10 +311,11 @@ class Comparison {
             verify({entries[i].resource, entries[i].token});
         std::set<lease::Token> listed;
         std::set<lease::Token> expected;
-        desk_.authority.list({}, [&](const Answer<store::ListPage>& page) {
-            for (const store::NamedLease& named : std::get<store::ListPage>(page).leases)
-                listed.insert(named.lease.token);
-        });
+        std::optional<Answer<store::ListPage>> page;
+        desk_.authority.list({}, [&](Answer<store::ListPage> answer) { page = std::move(answer); });
+        RC_ASSERT(page.has_value());
+        for (const store::NamedLease& named : std::get<store::ListPage>(*page).leases)
+            listed.insert(named.lease.token);
         for (const SlowModel::Entry& entry : model_.entries())
             if (!entry.ended) expected.insert(entry.token);
         RC_ASSERT(listed == expected);

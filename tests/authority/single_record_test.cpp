@@ -11,7 +11,10 @@ namespace {
 
 /// What came of a request, in one form for both ways.
 struct Told {
+    int answers = 0;
     std::optional<Code> code;
+    std::string detail;
+    std::optional<Duration> retry_in;
     lease::Token token = 0;
     Duration ttl{};
     std::optional<Instant> expires_at;
@@ -24,7 +27,10 @@ struct Told {
 
 Told told_by(const SingleRecordAnswer& answer) {
     Told told;
+    told.answers = 1;
     told.code = answer.refused;
+    told.detail = answer.detail;
+    told.retry_in = answer.retry_in;
     told.state = answer.state;
     told.cut_from = answer.cut_from;
     told.conflicts = answer.standing.conflicts.size();
@@ -37,10 +43,20 @@ Told told_by(const SingleRecordAnswer& answer) {
 
 Told told_of(const lease::Lease& lease, const std::optional<TtlCut>& cut) {
     Told told;
+    told.answers = 1;
     told.token = lease.token;
     told.ttl = lease.ttl;
     told.expires_at = lease.expires_at;
     if (cut) told.cut_from = cut->requested;
+    return told;
+}
+
+Told told_of(const Refused& refused) {
+    Told told;
+    told.answers = 1;
+    told.code = refused.code;
+    told.detail = refused.detail;
+    told.retry_in = refused.retry_in;
     return told;
 }
 
@@ -64,6 +80,9 @@ struct Witness {
         AcquireRequest asked = Desk::request(holder, {{resource, predicate}});
         asked.ttl = ttl;
         const auto answer = desk.ask(std::move(asked));
+        if (!answer) return told;
+        if (const auto* refused = std::get_if<Refused>(&*answer)) return told_of(*refused);
+        told.answers = 1;
         if (const auto* granted = std::get_if<AcquireGranted>(&*answer))
             return told_of(granted->leases[0].lease, granted->ttl_cut);
         told.code = code_of(*answer);
@@ -87,7 +106,7 @@ struct Witness {
             if (const auto* renewed = std::get_if<RenewedLease>(&answers.at(0).result))
                 told = told_of(renewed->held.lease, renewed->ttl_cut);
             else
-                told.code = std::get<Refused>(answers.at(0).result).code;
+                told = told_of(std::get<Refused>(answers.at(0).result));
         });
         return told;
     }
@@ -95,18 +114,18 @@ struct Witness {
     Told release(bool quickly, const std::string& holder, const lease::LeaseName& name) {
         Told told;
         if (quickly) {
-            desk.authority.single_record().release(
-                name.resource, holder, name.token, [&](const SingleRecordAnswer& answer) {
-                    told.code = answer.refused;
-                    told.state = answer.refused ? lease::LeaseState::unknown : answer.state;
-                });
+            desk.authority.single_record().release(name.resource, holder, name.token,
+                                                   [&](const SingleRecordAnswer& answer) {
+                                                       if (answer.refused) return void(told = told_by(answer));
+                                                       told.answers = 1;
+                                                       told.state = answer.state;
+                                                   });
             return told;
         }
         desk.authority.release({{}, name, holder}, [&](const Answer<ReleaseAnswer>& answer) {
-            if (const auto* refused = std::get_if<Refused>(&answer))
-                told.code = refused->code;
-            else
-                told.state = std::get<ReleaseAnswer>(answer).state;
+            if (const auto* refused = std::get_if<Refused>(&answer)) return void(told = told_of(*refused));
+            told.answers = 1;
+            told.state = std::get<ReleaseAnswer>(answer).state;
         });
         return told;
     }
@@ -134,7 +153,7 @@ lease::Policy some_policy() {
     policy.reject_above_max = *rc::gen::arbitrary<bool>();
     if (*rc::gen::arbitrary<bool>()) policy.hold_max = 150s;
     if (*rc::gen::arbitrary<bool>()) policy.leases_per_holder_max = 2;
-    if (*rc::gen::arbitrary<bool>()) policy.bans.emplace("mallory", lease::Ban{});
+    if (*rc::gen::arbitrary<bool>()) policy.bans.emplace("mallory", lease::Ban{"a reason", 0});
     if (*rc::gen::arbitrary<bool>()) policy.name_pattern = *lease::NamePattern::compile("FILE:.*|a");
     return policy;
 }
@@ -152,28 +171,36 @@ TEST(SingleRecord, answers_and_publishes_as_the_long_way_does_over_any_history) 
             witness->desk.agent("old", 5, epoch);
             witness->desk.agent("young", 50, epoch);
         }
-        std::vector<lease::LeaseName> names{{"a", 1}, {"@~services/web", 1}};
+        std::vector<lease::LeaseName> names{{"a", 1}, {"@~services/web", 1}, {"KEY:room", 1}, {"leader:g", 1}};
         const int steps = *rc::gen::inRange(1, 60);
         for (int step = 0; step < steps; ++step) {
             const auto holder = pick<std::string>({"ann", "bob", "mallory", "old", "young"});
-            const auto resource = pick<std::string>({"a", "b", "FILE:/x/y", "FILE:/x/**", "@~services/web"});
+            const auto resource = pick<std::string>(
+                {"a", "b", "FILE:/x/y", "FILE:/x/**", "@~services/web", "@~other/web", "KEY:room", "leader:g"});
             const lease::LeaseName name = *rc::gen::elementOf(names);
             const auto ttl = some_ttl();
-            switch (*rc::gen::inRange(0, 8)) {
+            switch (*rc::gen::inRange(0, 10)) {
                 case 0:
                 case 1: {
                     const auto predicate = pick({lease::Predicate::mutates, lease::Predicate::consumes});
                     const Told told = quick.acquire(true, holder, resource, predicate, ttl);
+                    RC_ASSERT(told.answers == 1);
                     RC_ASSERT(told == slow.acquire(false, holder, resource, predicate, ttl));
                     if (told.token != 0) names.push_back({resource, told.token});
                     break;
                 }
-                case 2:
-                    RC_ASSERT(quick.renew(true, holder, name, ttl) == slow.renew(false, holder, name, ttl));
+                case 2: {
+                    const Told told = quick.renew(true, holder, name, ttl);
+                    RC_ASSERT(told.answers == 1);
+                    RC_ASSERT(told == slow.renew(false, holder, name, ttl));
                     break;
-                case 3:
-                    RC_ASSERT(quick.release(true, holder, name) == slow.release(false, holder, name));
+                }
+                case 3: {
+                    const Told told = quick.release(true, holder, name);
+                    RC_ASSERT(told.answers == 1);
+                    RC_ASSERT(told == slow.release(false, holder, name));
                     break;
+                }
                 case 4:
                     quick.wait(holder, resource, 20s);
                     slow.wait(holder, resource, 20s);
@@ -188,6 +215,18 @@ TEST(SingleRecord, answers_and_publishes_as_the_long_way_does_over_any_history) 
                     ++epoch;
                     RC_ASSERT(quick.desk.agent(agent, {}, epoch).has_value() ==
                               slow.desk.agent(agent, {}, epoch).has_value());
+                    break;
+                }
+                case 7: {
+                    const bool full = *rc::gen::arbitrary<bool>();
+                    quick.desk.authority.set_memory_full(full);
+                    slow.desk.authority.set_memory_full(full);
+                    break;
+                }
+                case 8: {
+                    if (*rc::gen::inRange(0, 4) != 0) break;
+                    quick.desk.authority.recover_until(quick.desk.now + 5s, "why");
+                    slow.desk.authority.recover_until(slow.desk.now + 5s, "why");
                     break;
                 }
                 default: {
@@ -248,6 +287,7 @@ TEST(SingleRecord, runs_a_rule_of_several_steps_as_one_change) {
     std::vector<std::string> kinds;
     desk.authority.events().subscribe([&](const Event& event) { kinds.emplace_back(to_string(event.kind)); });
     lease::Token taken = 0;
+    std::int64_t number = 0;
     desk.authority.single_record().update(
         {.resource = "a", .holder = "bob", .extra = "ann", .takes = true},
         [](RecordTransaction& at) {
@@ -258,10 +298,11 @@ TEST(SingleRecord, runs_a_rule_of_several_steps_as_one_change) {
         },
         [&](const SingleRecordAnswer& answer) {
             EXPECT_FALSE(answer.refused);
-            EXPECT_EQ(answer.number, 1);
+            number = answer.number;
             taken = answer.lease.token;
         });
     EXPECT_GT(taken, token);
+    EXPECT_EQ(number, 1);
     EXPECT_EQ(kinds, (std::vector<std::string>{"revoked", "granted"}));
     EXPECT_EQ(desk.verify("a", token).verified.state, lease::LeaseState::revoked);
 }
@@ -280,6 +321,7 @@ TEST(SingleRecord, takes_the_place_of_whoever_has_it_and_tells_of_the_ends_first
                 EXPECT_FALSE(answer.refused);
                 taken.push_back(answer.lease.token);
             });
+    ASSERT_EQ(taken.size(), 2U);
     EXPECT_GT(taken.at(0), shared);
     EXPECT_GT(taken.at(1), taken.at(0));
     EXPECT_EQ(kinds, (std::vector<std::string>{"revoked", "granted", "released", "granted"}));

@@ -110,7 +110,7 @@ class Play {
             return;
         }
         RC_ASSERT(std::holds_alternative<Granted>(verdict));
-        const Lease& lease = std::get<Granted>(verdict).lease;
+        const Lease& lease = *std::get<Granted>(verdict).lease;
         RC_ASSERT(lease.ttl == std::min(claim.ttl, left));
         cut += lease.ttl < claim.ttl;
         if (*rc::gen::inRange(0, 5) == 0) roll_back(record, lease.token);  // the rest of a manifest was not free
@@ -128,7 +128,7 @@ class Play {
             return;
         }
         const Instant end = std::max(before.expires_at, now + std::min(ttl, left));
-        RC_ASSERT(std::get<Renewed>(verdict).lease.expires_at == end);
+        RC_ASSERT(std::get<Renewed>(verdict).lease->expires_at == end);
     }
 
     Policy policy;

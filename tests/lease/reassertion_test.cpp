@@ -23,7 +23,7 @@ struct Asserting : ::testing::Test {
 };
 
 TEST_F(Asserting, brings_a_lease_back_with_its_token_for_a_whole_ttl) {
-    const Lease lease = std::get<Renewed>(say(word(17))).lease;
+    const Lease& lease = *std::get<Renewed>(say(word(17))).lease;
     EXPECT_EQ(lease.token, 17U);
     EXPECT_EQ(lease.holder, "d1");
     EXPECT_EQ(lease.session, "b-d1");
@@ -35,7 +35,7 @@ TEST_F(Asserting, brings_a_lease_back_with_its_token_for_a_whole_ttl) {
 
 TEST_F(Asserting, is_the_same_however_often_it_is_said) {
     say(word(17));
-    EXPECT_EQ(std::get<Renewed>(say(word(17), start + 5s)).lease.expires_at, start + 65s);
+    EXPECT_EQ(std::get<Renewed>(say(word(17), start + 5s)).lease->expires_at, start + 65s);
     EXPECT_EQ(record.leases.size(), 1U);
 }
 

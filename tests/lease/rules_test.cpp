@@ -12,7 +12,7 @@ class Rules : public ::testing::Test {
  protected:
     Token grant(std::string_view holder, Predicate predicate = Predicate::mutates, Instant now = start) {
         const auto verdict = ask(holder, predicate, now);
-        return std::holds_alternative<Granted>(verdict) ? std::get<Granted>(verdict).lease.token : 0;
+        return std::holds_alternative<Granted>(verdict) ? std::get<Granted>(verdict).lease->token : 0;
     }
     AcquireVerdict ask(std::string_view holder, Predicate predicate, Instant now, std::string_view session = "") {
         Claim claim = claim_of(holder, predicate);
@@ -43,7 +43,7 @@ class Rules : public ::testing::Test {
 
 TEST_F(Rules, grant_a_free_resource_until_its_ttl_has_passed) {
     const auto verdict = ask("alice", Predicate::mutates, start);
-    const Lease& lease = std::get<Granted>(verdict).lease;
+    const Lease& lease = *std::get<Granted>(verdict).lease;
     EXPECT_EQ(lease.holder, "alice");
     EXPECT_EQ(lease.acquired_at, start);
     EXPECT_EQ(lease.expires_at, start + 60s);
@@ -117,7 +117,7 @@ TEST_F(Rules, let_what_a_holder_has_without_a_session_give_way_to_what_replaces_
 }
 
 TEST_F(Rules, give_each_grant_a_lease_of_its_own_that_ends_on_its_own) {  // G3
-    const auto token_of = [](const AcquireVerdict& verdict) { return std::get<Granted>(verdict).lease.token; };
+    const auto token_of = [](const AcquireVerdict& verdict) { return std::get<Granted>(verdict).lease->token; };
     const Token first = token_of(ask("alice", Predicate::mutates, start, "one"));
     const Token second = token_of(ask("alice", Predicate::mutates, start, "one"));
     EXPECT_GT(second, first);
@@ -149,7 +149,7 @@ TEST_F(Rules, take_a_grant_back_without_a_trace) {  // G1
 TEST_F(Rules, renew_from_now_and_keep_the_token) {  // R1, G3
     const Token token = grant("alice");
     const auto verdict = renew(record, {token, "alice", "r", {}}, policy, start + 30s);
-    const Lease& lease = std::get<Renewed>(verdict).lease;
+    const Lease& lease = *std::get<Renewed>(verdict).lease;
     EXPECT_EQ(lease.token, token);
     EXPECT_EQ(lease.acquired_at, start);
     EXPECT_EQ(lease.expires_at, start + 90s);
@@ -185,7 +185,7 @@ TEST_F(Rules, cut_a_renewal_to_a_maximum_that_was_lowered_since) {
     const Token token = grant("alice");
     policy.ttl_max = 10s;
     const auto verdict = renew(record, {token, "alice", "r", {}}, policy, start + 55s);
-    EXPECT_EQ(std::get<Renewed>(verdict).lease.expires_at, start + 65s);
+    EXPECT_EQ(std::get<Renewed>(verdict).lease->expires_at, start + 65s);
     EXPECT_TRUE(std::get<Renewed>(verdict).cut_from);
 }
 
@@ -199,7 +199,7 @@ TEST_F(Rules, refuse_a_renewal_that_cannot_be_as_long_as_who_is_not_told_believe
     policy.hold_max = 100s;  // R6: 70 s are left
     EXPECT_EQ(std::get<Rejected>(exactly(71s)).code, Code::over_quota);
     EXPECT_EQ(record.leases[0].expires_at, start + 60s);
-    EXPECT_EQ(std::get<Renewed>(exactly(70s)).lease.expires_at, start + 100s);
+    EXPECT_EQ(std::get<Renewed>(exactly(70s)).lease->expires_at, start + 100s);
 }
 
 TEST_F(Rules, give_a_token_above_what_the_record_has_seen) {  // G3, Q8
@@ -211,7 +211,7 @@ TEST_F(Rules, give_a_token_above_what_the_record_has_seen) {  // G3, Q8
 TEST_F(Rules, never_bring_the_end_forward_for_the_answer_may_be_lost) {  // R1, T3
     const Token token = grant("alice");
     const auto verdict = renew(record, {token, "alice", "r", Duration{10s}}, policy, start);
-    const Lease& lease = std::get<Renewed>(verdict).lease;
+    const Lease& lease = *std::get<Renewed>(verdict).lease;
     EXPECT_EQ(lease.expires_at, start + 60s);
     EXPECT_EQ(lease.ttl, 10s);
     EXPECT_EQ(timeline_of(lease, start).expires_in, 60s);
@@ -353,7 +353,7 @@ TEST_F(Rules, let_the_agent_resume_with_a_new_token_and_nobody_in_between) {
     Claim next_life = claim_of("agent");
     next_life.session = "second life";
     const auto verdict = acquire(record, NoNeighbours{}, next_life, start + 75s - 1ms);
-    EXPECT_GT(std::get<Granted>(verdict).lease.token, before);
+    EXPECT_GT(std::get<Granted>(verdict).lease->token, before);
     EXPECT_EQ(grant("other", Predicate::mutates, start + 75s), 0U);
 }
 
@@ -399,8 +399,8 @@ TEST_F(Rules, cut_what_would_go_beyond_the_quota_and_refuse_when_nothing_is_left
     policy.hold_max = 100s;
     const Token token = grant("alice");
     const auto cut = renew(record, {token, "alice", "r", {}, {}}, policy, start + 50s);
-    EXPECT_EQ(std::get<Renewed>(cut).lease.expires_at, start + 100s);
-    EXPECT_EQ(std::get<Renewed>(cut).lease.ttl, Duration{50s}) << "its timeline follows what is left";
+    EXPECT_EQ(std::get<Renewed>(cut).lease->expires_at, start + 100s);
+    EXPECT_EQ(std::get<Renewed>(cut).ttl, Duration{50s}) << "its timeline follows what is left";
     EXPECT_EQ(std::get<Renewed>(cut).cut_from, Duration{60s});
     EXPECT_EQ(renewal_refused(token, "alice", start + 60s), Code::over_quota);
     EXPECT_EQ(verify(record, token, start + 100s - 1ns).state, LeaseState::active) << "it runs out on its time";
@@ -414,18 +414,18 @@ TEST_F(Rules, count_the_quota_over_leases_that_overlap_and_over_gaps) {
     again.hold_max = policy.hold_max;
     again.ttl_min = policy.ttl_min;
     const auto second = acquire(record, NoNeighbours{}, again, start + 59s);
-    EXPECT_EQ(std::get<Granted>(second).lease.held_since, start);
-    EXPECT_EQ(std::get<Granted>(second).lease.expires_at, start + 100s);
+    EXPECT_EQ(std::get<Granted>(second).lease->held_since, start);
+    EXPECT_EQ(std::get<Granted>(second).lease->expires_at, start + 100s);
     again.token = ++next_token;
     EXPECT_EQ(std::get<Rejected>(acquire(record, NoNeighbours{}, again, start + 99s + 1ms)).code, Code::over_quota);
     again.token = ++next_token;
     EXPECT_EQ(std::get<Rejected>(acquire(record, NoNeighbours{}, again, start + 100s)).code, Code::over_quota);
     again.token = ++next_token;
     const auto later = acquire(record, NoNeighbours{}, again, start + 130s);
-    EXPECT_EQ(std::get<Granted>(later).lease.ttl, Duration{30s}) << "30 s without it pay for 30 s with it";
+    EXPECT_EQ(std::get<Granted>(later).lease->ttl, Duration{30s}) << "30 s without it pay for 30 s with it";
     again.token = ++next_token;
     const auto much_later = acquire(record, NoNeighbours{}, again, start + 260s);
-    EXPECT_EQ(std::get<Granted>(much_later).lease.held_since, start + 260s) << "a gap of hold_max: from anew";
+    EXPECT_EQ(std::get<Granted>(much_later).lease->held_since, start + 260s) << "a gap of hold_max: from anew";
 }
 
 TEST_F(Rules, do_not_forget_what_was_held_when_the_holder_lets_go_and_asks_at_once) {  // R6
@@ -444,10 +444,10 @@ TEST_F(Rules, do_not_forget_what_was_held_when_the_holder_lets_go_and_asks_at_on
             EXPECT_EQ(std::get<Rejected>(verdict).code, Code::over_quota);
             continue;
         }
-        const Duration kept = std::min<Duration>(granted->lease.ttl, 30s);
+        const Duration kept = std::min<Duration>(granted->lease->ttl, 30s);
         held += kept;
         now += kept;
-        release(record, granted->lease.token, "alice", now);
+        release(record, granted->lease->token, "alice", now);
     }
     EXPECT_EQ(held, Duration{100s});
     EXPECT_NE(grant("bob", Predicate::mutates, now), 0U) << "it is free for others";

@@ -37,7 +37,7 @@ class Ask final : public store::Update {
         claim.token = 1;
         claim.request = 1;
         const auto verdict = lease::acquire(record, neighbours, claim, now);
-        if (const auto* given = std::get_if<lease::Granted>(&verdict)) token_ = given->lease.token;
+        if (const auto* given = std::get_if<lease::Granted>(&verdict)) token_ = given->lease->token;
         return token_ != 0 ? store::Effect::changed : store::Effect::none;
     }
     void done(Result<void> outcome) override { granted = outcome && token_ != 0; }

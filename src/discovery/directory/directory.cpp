@@ -172,7 +172,7 @@ void Directory::Impl::tell_who_may_retry() {
 
 void Directory::Impl::release(const ServiceIndex::ToRelease& what) {
     authority.single_record().update(
-        {.resource = service_resource(what.name), .holder = what.identity, .signed_for = true},
+        {.resource = service_resource(what.name), .holder = what.identity, .acts_for = lease::Owner::directory},
         [token = what.token](authority::RecordTransaction& desk) { leave_service(desk, token); },
         [directory = weak_from_this(), name = what.name,
          token = what.token](const authority::SingleRecordAnswer& answer) {

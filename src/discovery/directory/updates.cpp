@@ -170,7 +170,7 @@ void Directory::Impl::start(const std::shared_ptr<Call>& call) {
     }
     const std::string resource = service_resource(call->update.name);
     authority.single_record().update(
-        {.resource = resource, .holder = call->identity, .signed_for = true},
+        {.resource = resource, .holder = call->identity, .acts_for = lease::Owner::directory},
         [call](authority::RecordTransaction& desk) {
             if (const auto directory = call->directory.lock()) return directory->decide(desk, *call);
             desk.answer().refused = Code::stopping;

@@ -296,7 +296,7 @@ TEST(RespLeases, in_a_namespace_of_the_servers_own_can_be_looked_at_only) {
     lease::Token token = 0;
     door.run([&] {
         door.authority().single_record().update(
-            {.resource = "@~services/web", .holder = "anna", .signed_for = true},
+            {.resource = "@~services/web", .holder = "anna", .acts_for = lease::Owner::directory},
             [](authority::RecordTransaction& desk) { desk.acquire(lease::Predicate::mutates, 60s); },
             [&](const authority::SingleRecordAnswer& answer) { token = answer.lease.token; });
     });

@@ -17,7 +17,7 @@ Promised<lease::Token> ask_acquire(SimFronts& fronts, std::size_t front, const s
                         claim.priority = static_cast<lease::Priority>(ask.request);
                         const auto verdict = lease::acquire(record, neighbours, claim, now);
                         if (const auto* granted = std::get_if<lease::Granted>(&verdict))
-                            return {granted->lease.token, Effect::changed};
+                            return {granted->lease->token, Effect::changed};
                         return {lease::Token{0}, Effect::none};
                     });
 }

@@ -46,7 +46,7 @@ auto StoreContract::ask(std::size_t front, const std::string& resource, const As
                      claim.priority = static_cast<lease::Priority>(asked.request);
                      const auto verdict = lease::acquire(record, neighbours, claim, now);
                      if (const auto* granted = std::get_if<lease::Granted>(&verdict))
-                         return {granted->lease.token, Effect::changed};
+                         return {granted->lease->token, Effect::changed};
                      return {lease::Token{0}, Effect::none};
                  });
 }

@@ -188,7 +188,7 @@ Promised<lease::Token> Cluster::acquire(std::size_t node, const std::string& res
                      claim.ttl = ask.ttl;
                      const auto verdict = lease::acquire(record, neighbours, claim, now);
                      if (const auto* granted = std::get_if<lease::Granted>(&verdict))
-                         return {granted->lease.token, Effect::changed};
+                         return {granted->lease->token, Effect::changed};
                      return {lease::Token{0}, Effect::none};
                  });
 }
