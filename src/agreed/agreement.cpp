@@ -68,7 +68,7 @@ Result<void> Agreement::begin(Log& log) {
     if (parts_.disk != nullptr)
         ttl_.emplace(TtlInForce::Parts{.disk = *parts_.disk,
                                        .stored = parts_.ttl_max_on_disk,
-                                       .agreed = agreed_policy().ttl_max,
+                                       .agreed = agreed_policy().longest_ttl(),
                                        .on_stored = [this](const Result<void>& stored) { on_stored(stored); }});
     return check();
 }
@@ -135,7 +135,7 @@ void Agreement::deliver() {
         deliver_agents();
         if (!policy) continue;
         shown_version_ = state_.policy_version();
-        if (ttl_) ttl_->agree(state_.policy().ttl_max);
+        if (ttl_) ttl_->agree(state_.policy().longest_ttl());
         if (parts_.on_policy) parts_.on_policy(state_.policy());
         authority_->take_policy(this->policy());
     }

@@ -45,6 +45,48 @@ bool decode(const pb::PolicySettings& in, lease::Policy& policy) {
     return true;
 }
 
+void encode(const std::string& name, const lease::PolicyOverrides& own, pb::NamespaceSettings& out) {
+    out.set_name(name);
+    pb::PolicySettings& settings = *out.mutable_settings();
+    if (own.ttl_min) settings.set_ttl_min_ns(own.ttl_min->count());
+    if (own.ttl_max) settings.set_ttl_max_ns(own.ttl_max->count());
+    if (own.ttl_default) settings.set_ttl_default_ns(own.ttl_default->count());
+    if (own.reject_above_max) settings.set_reject_above_max(*own.reject_above_max);
+    if (own.wait_max) settings.set_wait_max_ns(own.wait_max->count());
+    if (own.name_pattern) settings.set_name_pattern(own.name_pattern->text());
+    if (own.hold_max) settings.set_hold_max_ns(own.hold_max->count());
+    if (own.idle_max) settings.set_idle_max_ns(own.idle_max->count());
+    if (own.leases_per_holder_max) settings.set_leases_per_holder_max(*own.leases_per_holder_max);
+}
+
+/// Replaces what the namespace sets.
+bool decode(const pb::NamespaceSettings& in, lease::Policy& policy) {
+    const pb::PolicySettings& settings = in.settings();
+    lease::PolicyOverrides own;
+    if (settings.has_ttl_min_ns()) own.ttl_min = Duration{settings.ttl_min_ns()};
+    if (settings.has_ttl_max_ns()) own.ttl_max = Duration{settings.ttl_max_ns()};
+    if (settings.has_ttl_default_ns()) own.ttl_default = Duration{settings.ttl_default_ns()};
+    if (settings.has_reject_above_max()) own.reject_above_max = settings.reject_above_max();
+    if (settings.has_wait_max_ns()) own.wait_max = Duration{settings.wait_max_ns()};
+    if (settings.has_hold_max_ns()) own.hold_max = Duration{settings.hold_max_ns()};
+    if (settings.has_idle_max_ns()) own.idle_max = Duration{settings.idle_max_ns()};
+    if (settings.has_leases_per_holder_max()) own.leases_per_holder_max = settings.leases_per_holder_max();
+    if (settings.has_name_pattern()) {
+        auto pattern = lease::NamePattern::compile(settings.name_pattern());
+        if (!pattern) return false;
+        own.name_pattern = std::move(*pattern);
+    }
+    policy.namespaces.erase(in.name());
+    if (!own.empty()) policy.namespaces.emplace(in.name(), std::move(own));
+    return true;
+}
+
+std::string encoded(const std::string& name, const lease::PolicyOverrides& own) {
+    pb::NamespaceSettings out;
+    encode(name, own, out);
+    return out.SerializeAsString();
+}
+
 void encode(const std::string& holder, const lease::Ban& ban, pb::Ban& out) {
     out.set_holder(holder);
     out.set_reason(ban.reason);
@@ -99,8 +141,26 @@ bool same(const lease::Ban& one, const lease::Ban& other) {
     return one.reason == other.reason && one.since_wall_ms == other.since_wall_ms;
 }
 
+/// The namespaces whose settings differ.
+std::vector<pb::NamespaceSettings> changed_namespaces(const PolicyCommand& change) {
+    const lease::PolicyOverrides none;
+    std::vector<pb::NamespaceSettings> changed;
+    const auto own = [&](const lease::Policy& policy, const std::string& name) -> const lease::PolicyOverrides& {
+        const auto found = policy.namespaces.find(name);
+        return found != policy.namespaces.end() ? found->second : none;
+    };
+    auto names = change.before.namespaces;
+    names.insert(change.after.namespaces.begin(), change.after.namespaces.end());
+    for (const auto& [name, either] : names)
+        if (encoded(name, own(change.before, name)) != encoded(name, own(change.after, name)))
+            encode(name, own(change.after, name), changed.emplace_back());
+    return changed;
+}
+
 void encode_change(const PolicyCommand& change, Command& out) {
-    pb::PolicyChange& policy = *out.mutable_policy();
+    const auto namespaces = changed_namespaces(change);
+    pb::PolicyChange& policy = namespaces.empty() ? *out.mutable_policy() : *out.mutable_policy_of_namespaces();
+    policy.mutable_namespaces()->Add(namespaces.begin(), namespaces.end());
     policy.set_base_version(change.base_version);
     pb::PolicySettings before;
     pb::PolicySettings after;
@@ -166,6 +226,8 @@ std::size_t bytes_of(const lease::Policy& policy) {
         bytes += identity.size() + 4;
     for (const auto& [about, rule] : policy.name_rules)
         bytes += about.name.size() + about.identity.size() + rule.reason.size() + 32;
+    for (const auto& [name, own] : policy.namespaces)
+        bytes += name.size() + (own.name_pattern ? own.name_pattern->text().size() : 0) + 128;
     return bytes;
 }
 
@@ -214,6 +276,7 @@ void ClusterState::apply(consensus::LogIndex index, const std::string& entry) {
 
 CommandOutcome ClusterState::apply_command(const pb::Command& in) {
     if (in.has_policy()) return change_policy(in.policy());
+    if (in.has_policy_of_namespaces()) return change_policy(in.policy_of_namespaces());
     if (in.has_agent()) {
         auto agent = decode(in.agent());
         return agent ? save_agent(std::move(*agent)) : CommandOutcome::refused;
@@ -227,6 +290,8 @@ CommandOutcome ClusterState::change_policy(const pb::PolicyChange& change) {
     if (change.base_version() != policy_version_) return CommandOutcome::conflict;
     lease::Policy changed = policy_;
     if (change.has_settings() && !decode(change.settings(), changed)) return CommandOutcome::refused;
+    for (const pb::NamespaceSettings& settings : change.namespaces())
+        if (!decode(settings, changed)) return CommandOutcome::refused;
     for (const std::string& holder : change.unbanned())
         changed.bans.erase(holder);
     for (const pb::Ban& ban : change.banned())
@@ -322,6 +387,8 @@ std::string ClusterState::snapshot() const {
         out.add_approved(identity);
     for (const auto& [about, rule] : policy_.name_rules)
         encode(about, rule, *out.add_name_rules());
+    for (const auto& [name, own] : policy_.namespaces)
+        encode(name, own, *out.add_namespaces());
     for (const auto& [id, agent] : agents_)
         encode(agent, *out.add_agents());
     for (const std::string& member : members_)
@@ -342,6 +409,8 @@ Result<void> ClusterState::install(const std::string& snapshot) {
     fresh.policy_.approved = {in.approved().begin(), in.approved().end()};
     for (const pb::NameRule& rule : in.name_rules())
         decode(rule, fresh.policy_);
+    for (const pb::NamespaceSettings& settings : in.namespaces())
+        if (!decode(settings, fresh.policy_)) return corrupt;
     if (!fresh.policy_.check()) return corrupt;
     fresh.policy_bytes_ = bytes_of(fresh.policy_);
     for (const pb::Agent& one : in.agents()) {

@@ -20,9 +20,7 @@ void TtlInForce::agree(Duration ttl_max) {
 }
 
 void TtlInForce::limit(lease::Policy& policy) const {
-    policy.ttl_max = std::min(policy.ttl_max, stored_);
-    policy.ttl_default = std::min(policy.ttl_default, policy.ttl_max);
-    policy.ttl_min = std::min(policy.ttl_min, policy.ttl_max);
+    policy.cap_ttls(stored_);
 }
 
 void TtlInForce::write() {

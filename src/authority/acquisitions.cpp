@@ -1,5 +1,6 @@
 #include "authority/acquisitions.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "authority/acquisition.h"
@@ -7,6 +8,18 @@
 #include "lease/skew_margin.h"
 
 namespace holdfast::authority {
+
+namespace {
+
+Refused too_many_at_once(std::size_t asked, std::size_t most) {
+    return {Code::invalid_argument,
+            fmt::format("this asks for {} leases at once, and the policy allows a holder {} (leases_per_holder_max); "
+                        "ask for fewer",
+                        asked, most),
+            {}};
+}
+
+}  // namespace
 
 /// An answer that is sent again (G7).
 struct Acquisitions::Retelling {
@@ -108,9 +121,10 @@ void Acquisitions::try_again(const RequestPtr& request) {
     // Each time: the policy may have changed while it waited (R7).
     if (auto refusal = admit(*request)) return fail(request, std::move(*refusal));
     attempt.held.assign(attempt.order.size(), {});
-    const std::size_t most = attempt.terms.front().max_leases;
-    if (most > 0)
-        count(request, most);
+    const bool counted = std::any_of(attempt.terms.begin(), attempt.terms.end(),
+                                     [](const Admission::Terms& terms) { return terms.max_leases > 0; });
+    if (counted)
+        count(request);
     else
         begin(request);
 }
@@ -135,20 +149,26 @@ std::optional<Refused> Acquisitions::admit(const Request& request) {
     return std::nullopt;
 }
 
-/// R6: enforces the number of leases per holder. A request for more than the limit can never be granted.
-void Acquisitions::count(const RequestPtr& request, std::size_t most) {
-    const std::size_t asked = request->attempt->order.size();
-    if (asked > most)
-        return fail(request, Refused{Code::invalid_argument,
-                                     fmt::format("this asks for {} leases at once, and the policy allows a holder {} "
-                                                 "(leases_per_holder_max); ask for fewer",
-                                                 asked, most),
-                                     {}});
-    store_->leases_of(request->attempt->asked.holder, store::Store::Which::active, most,
-                      [this, request, most](const Result<std::vector<lease::LeaseName>>& held) {
+/// R6: enforces the number of leases per holder, which is counted for each namespace that has a limit of its own. A
+/// request for more than the limit can never be granted.
+void Acquisitions::count(const RequestPtr& request) {
+    const Attempt& attempt = *request->attempt;
+    const lease::Policy& policy = parts_.admission.policy();
+    std::map<std::string, std::pair<std::size_t, std::size_t>, std::less<>> asked;  // by scope: an intent and a number
+    for (std::size_t i = 0; i < attempt.terms.size(); ++i) {
+        const std::size_t most = attempt.terms[i].max_leases;
+        if (most == 0) continue;
+        auto& [intent, number] = asked[std::string(policy.quota_scope(attempt.asked.intents[i].resource))];
+        intent = i;
+        if (++number > most) return fail(request, too_many_at_once(attempt.asked.intents.size(), most));
+    }
+    store_->leases_of(attempt.asked.holder, store::Store::Which::active, SIZE_MAX,
+                      [this, request, asked = std::move(asked)](const Result<std::vector<lease::LeaseName>>& held) {
                           if (!held) return fail(request, storage_failure(held.error()));
-                          if (held->size() + request->attempt->order.size() > most)
-                              return fail(request, Refused{Code::over_quota, {}, {}});
+                          for (const auto& [scope, of_scope] : asked)
+                              if (const auto& intent = request->attempt->asked.intents[of_scope.first];
+                                  parts_.admission.exceeds_quota(*held, intent.resource, of_scope.second))
+                                  return fail(request, Refused{Code::over_quota, {}, {}});
                           begin(request);
                       });
 }

@@ -85,7 +85,7 @@ class Acquisitions {
     struct Survey;
     void tell_again(const std::shared_ptr<Retelling>& retelling, std::size_t i);
     std::optional<Refused> admit(const Request& request);
-    void count(const RequestPtr& request, std::size_t most);
+    void count(const RequestPtr& request);
     void begin(const RequestPtr& request);
     /// A queue entry whose request is gone.
     struct Stranded {

@@ -1,3 +1,4 @@
+#include <array>
 #include <fmt/format.h>
 
 #include "authority/authority_impl.h"
@@ -12,9 +13,14 @@ std::string text_of(const lease::LeaseName& name) {
     return fmt::format("{} (token {})", name.resource, name.token);
 }
 
+constexpr std::array<std::string_view, 9> setting_names{"ttl_min",          "ttl_max",  "ttl_default",
+                                                        "reject_above_max", "wait_max", "name_pattern",
+                                                        "hold_max",         "idle_max", "leases_per_holder_max"};
+
 /// The text of a change for the audit.
 std::string text_of(const PolicyChange& change) {
-    std::string text = "change policy:";
+    const bool is_default = change.name_space == lease::default_namespace;
+    std::string text = is_default ? "change policy:" : fmt::format("change policy of {}:", change.name_space);
     const auto add = [&](const char* setting, const std::string& value) {
         text += fmt::format(" {}={}", setting, value);
     };
@@ -31,7 +37,46 @@ std::string text_of(const PolicyChange& change) {
     if (change.leases_per_holder_max) add("leases_per_holder_max", std::to_string(*change.leases_per_holder_max));
     if (change.approval) add("approval", *change.approval == lease::Approval::manual ? "manual" : "auto");
     if (change.name_pattern) add("name_pattern", *change.name_pattern);
+    for (const lease::PolicySetting setting : change.inherit)
+        add("inherit", std::string(setting_names[static_cast<std::size_t>(setting)]));
     return text;
+}
+
+/// Changes the settings of the default namespace, or what another one sets itself.
+template <class Settings>
+Result<void> apply_change(const PolicyChange& change, Settings& settings) {
+    if (change.ttl_min) settings.ttl_min = *change.ttl_min;
+    if (change.ttl_max) settings.ttl_max = *change.ttl_max;
+    if (change.ttl_default) settings.ttl_default = *change.ttl_default;
+    if (change.wait_max) settings.wait_max = *change.wait_max;
+    if (change.hold_max) settings.hold_max = *change.hold_max;
+    if (change.idle_max) settings.idle_max = *change.idle_max;
+    if (change.leases_per_holder_max) settings.leases_per_holder_max = *change.leases_per_holder_max;
+    if (change.reject_above_max) settings.reject_above_max = *change.reject_above_max;
+    if (!change.name_pattern) return {};
+    auto pattern = lease::NamePattern::compile(*change.name_pattern);
+    if (!pattern) return pattern.error();
+    settings.name_pattern = std::move(*pattern);
+    return {};
+}
+
+Result<void> apply_to_namespace(const PolicyChange& change, lease::Policy& policy) {
+    if (change.approval && change.name_space != lease::services_namespace)
+        return Error{"invalid_policy", "approval is about services; set it for ~services, or without a namespace"};
+    policy.approval = change.approval.value_or(policy.approval);
+    lease::PolicyOverrides& own = policy.namespaces[change.name_space];
+    for (const lease::PolicySetting setting : change.inherit)
+        own.unset(setting);
+    auto applied = apply_change(change, own);
+    if (own.empty()) policy.namespaces.erase(change.name_space);
+    return applied;
+}
+
+Result<void> apply_to_policy(const PolicyChange& change, lease::Policy& policy) {
+    if (change.name_space != lease::default_namespace) return apply_to_namespace(change, policy);
+    if (!change.inherit.empty()) return Error{"invalid_policy", "the default namespace inherits from no other"};
+    policy.approval = change.approval.value_or(policy.approval);
+    return apply_change(change, policy);
 }
 
 }  // namespace
@@ -100,23 +145,7 @@ void Authority::take_policy(lease::Policy policy) {
 void Authority::change_policy(const PolicyChange& change, Callback<Answer<lease::Policy>> reply, const Caller& by) {
     impl_->book.change(
         impl_->audited(by, text_of(change)),
-        [change](lease::Policy& policy) -> Result<void> {
-            policy.ttl_min = change.ttl_min.value_or(policy.ttl_min);
-            policy.ttl_max = change.ttl_max.value_or(policy.ttl_max);
-            policy.ttl_default = change.ttl_default.value_or(policy.ttl_default);
-            policy.wait_max = change.wait_max.value_or(policy.wait_max);
-            policy.hold_max = change.hold_max.value_or(policy.hold_max);
-            policy.idle_max = change.idle_max.value_or(policy.idle_max);
-            policy.leases_per_holder_max = change.leases_per_holder_max.value_or(policy.leases_per_holder_max);
-            policy.reject_above_max = change.reject_above_max.value_or(policy.reject_above_max);
-            policy.approval = change.approval.value_or(policy.approval);
-            if (!change.name_pattern) return {};
-            auto pattern = lease::NamePattern::compile(*change.name_pattern);
-            if (!pattern) return pattern.error();
-            policy.name_pattern = std::move(*pattern);
-            return {};
-        },
-        std::move(reply));
+        [change](lease::Policy& policy) { return apply_to_policy(change, policy); }, std::move(reply));
 }
 
 void Authority::ban(std::string holder, lease::Ban ban, Callback<Answer<lease::Ban>> reply, const Caller& by) {

@@ -1,5 +1,6 @@
 #include "authority/admission.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace holdfast::authority {
@@ -11,7 +12,7 @@ bool is_anothers(lease::Owner owner, lease::Owner acts_for) {
 }
 
 std::variant<lease::GrantedTtl, lease::RefusedTtl> ttl_for(const Admission::Applicant& applicant,
-                                                           const lease::Policy& policy) {
+                                                           const lease::NamespacePolicy& policy) {
     if (applicant.exact && applicant.ttl) return lease::decide_exact_ttl(policy, *applicant.ttl);
     return lease::decide_ttl(policy, applicant.ttl);
 }
@@ -33,7 +34,8 @@ std::variant<Admission::Terms, Refused> Admission::admit(const Applicant& applic
     const lease::Policy& policy = policy_for(applicant.node);
     if (const auto code = lease::bar_to(policy, applicant.holder, applicant.resource))
         return refused_under(policy, *code, applicant.holder);
-    const auto decision = ttl_for(applicant, policy);
+    const lease::NamespacePolicy settings = policy.of(applicant.resource);
+    const auto decision = ttl_for(applicant, settings);
     if (const auto* ttl_refused = std::get_if<lease::RefusedTtl>(&decision)) return refused(ttl_refused->code);
     if (recovering(now)) return Refused{Code::recovering, recovering_why, recovering_until - now};
     if (memory_full && !applicant.node && !applicant.queued) {
@@ -44,10 +46,21 @@ std::variant<Admission::Terms, Refused> Admission::admit(const Applicant& applic
     const lease::GrantedTtl& ttl = std::get<lease::GrantedTtl>(decision);
     return Terms{.ttl = ttl.ttl,
                  .cut = ttl.cut,
-                 .hold_max = policy.hold_max,
-                 .ttl_min = applicant.exact ? ttl.ttl : policy.ttl_min,
-                 .wait_max = policy.wait_max,
-                 .max_leases = policy.leases_per_holder_max};
+                 .hold_max = settings.hold_max(),
+                 .ttl_min = applicant.exact ? ttl.ttl : settings.ttl_min(),
+                 .wait_max = settings.wait_max(),
+                 .max_leases = settings.leases_per_holder_max()};
+}
+
+bool Admission::exceeds_quota(const std::vector<lease::LeaseName>& held, std::string_view resource,
+                              std::size_t more) const {
+    const std::size_t most = policy().of(resource).leases_per_holder_max();
+    if (most == 0) return false;
+    const std::string_view scope = policy().quota_scope(resource);
+    const auto counted = std::count_if(held.begin(), held.end(), [&](const lease::LeaseName& name) {
+        return policy().quota_scope(name.resource) == scope;
+    });
+    return static_cast<std::size_t>(counted) + more > most;
 }
 
 }  // namespace holdfast::authority

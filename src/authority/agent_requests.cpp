@@ -41,7 +41,7 @@ void Authority::put_agent(AgentRequest request, Callback<Answer<AgentAnswer>> re
     auto asked = std::make_shared<const AgentRequest>(std::move(request));
     auto put = [this, asked, reply = std::move(reply)](std::optional<Refused> refusal) mutable {
         if (refusal) return reply(std::move(*refusal));
-        const Duration kept = std::max(lease::limits::agent_kept, impl_->policy().ttl_max);
+        const Duration kept = std::max(lease::limits::agent_kept, impl_->policy().longest_ttl());
         impl_->agents.put(*asked, {impl_->timestamp(), kept}, impl_->now,
                           [this, asked, reply = std::move(reply)](Answer<bool> created) mutable {
                               if (auto* failed = std::get_if<Refused>(&created)) return reply(std::move(*failed));

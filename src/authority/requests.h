@@ -65,14 +65,16 @@ struct AgentRequest {
     std::optional<std::uint64_t> epoch;
 };
 
-/// A change of the policy; omitted settings keep their value.
+/// A change of the policy of one namespace; omitted settings keep their value.
 struct PolicyChange {
+    std::string name_space{lease::default_namespace};
     std::optional<Duration> ttl_min, ttl_max, ttl_default, wait_max;
     std::optional<bool> reject_above_max;
     std::optional<std::string> name_pattern;     ///< empty: none
     std::optional<Duration> hold_max, idle_max;  ///< zero: no limit
     std::optional<std::size_t> leases_per_holder_max;
-    std::optional<lease::Approval> approval;
+    std::optional<lease::Approval> approval;    ///< only for the default namespace or that of services
+    std::vector<lease::PolicySetting> inherit;  ///< not for the default namespace: these are inherited again
 };
 
 }  // namespace holdfast::authority

@@ -345,12 +345,11 @@ void SingleRecord::update(const SingleRecordSubject& subject, Rule rule, Done do
     SingleRecordCall& call = prepare(subject, std::move(rule), std::move(done));
     Authority::Impl& impl = *authority_.impl_;
     if (!call.holder.empty() && call.acts_for == lease::Owner::nobody) impl.agents.see(call.holder, {}, impl.now);
-    const std::size_t most = subject.takes ? impl.policy().leases_per_holder_max : 0;
-    if (most == 0) return start(call);
-    impl.store->leases_of(call.holder, store::Store::Which::active, most,
-                          [this, &call, most](const Result<std::vector<lease::LeaseName>>& held) {
+    if (!subject.takes || impl.policy().of(call.resource).leases_per_holder_max() == 0) return start(call);
+    impl.store->leases_of(call.holder, store::Store::Which::active, SIZE_MAX,
+                          [this, &call](const Result<std::vector<lease::LeaseName>>& held) {
                               if (!held) return call.done(held.error());
-                              call.over_quota = held->size() + 1 > most;
+                              call.over_quota = call.authority().admission.exceeds_quota(*held, call.resource, 1);
                               start(call);
                           });
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <boost/json/serialize.hpp>
 #include <fmt/format.h>
 
@@ -34,19 +35,56 @@ json::value limit_of(std::int64_t limit) {
     return limit;
 }
 
+struct PolicySettingName {
+    std::string_view option;
+    std::string_view field;
+};
+constexpr std::array<PolicySettingName, 9> policy_settings{{{"ttl-min", "ttl_min_ms"},
+                                                            {"ttl-max", "ttl_max_ms"},
+                                                            {"ttl-default", "ttl_default_ms"},
+                                                            {"ttl-over-max", "ttl_over_max"},
+                                                            {"wait-max", "wait_max_ms"},
+                                                            {"name-pattern", "name_pattern"},
+                                                            {"hold-max", "hold_max_ms"},
+                                                            {"idle-max", "idle_max_ms"},
+                                                            {"leases-per-holder-max", "leases_per_holder_max"}}};
+
+std::string policy_target(const PolicyOptions& options) {
+    return with_query("/v1/policy", {{"namespace", options.name_space}});
+}
+
+std::string names_in(const json::value& list) {
+    std::string names;
+    for (const json::value& name : list.as_array())
+        names += (names.empty() ? "" : ", ") + printable(std::string_view(name.as_string()));
+    return names;
+}
+
+bool is_in(const json::value& list, std::string_view name) {
+    const json::array* names = list.if_array();
+    return names != nullptr && std::any_of(names->begin(), names->end(), [&](const json::value& one) {
+               return one.is_string() && std::string_view(one.as_string()) == name;
+           });
+}
+
 int show_policy(const Screen& screen, const Result<Answer>& answer) {
     if (const auto exit_code = fail_or_show_json(screen, answer)) return *exit_code;
-    Table table{{"SETTING", "VALUE"}};
-    table.add({{"ttl-min"}, {setting_of(answer->body, "ttl_min_ms")}});
-    table.add({{"ttl-max"}, {setting_of(answer->body, "ttl_max_ms")}});
-    table.add({{"ttl-default"}, {setting_of(answer->body, "ttl_default_ms")}});
-    table.add({{"ttl-over-max"}, {setting_of(answer->body, "ttl_over_max")}});
-    table.add({{"wait-max"}, {setting_of(answer->body, "wait_max_ms")}});
-    table.add({{"name-pattern"}, {setting_of(answer->body, "name_pattern")}});
-    table.add({{"hold-max"}, {setting_of(answer->body, "hold_max_ms")}});
-    table.add({{"idle-max"}, {setting_of(answer->body, "idle_max_ms")}});
-    table.add({{"leases-per-holder-max"}, {count_or_any(answer->body, "leases_per_holder_max")}});
-    table.add({{"approval"}, {setting_of(answer->body, "approval")}});
+    const json::value& inherited = field_of(answer->body, "inherited");
+    Table table{inherited.is_array() ? std::vector<std::string>{"SETTING", "VALUE", "FROM"}
+                                     : std::vector<std::string>{"SETTING", "VALUE"}};
+    const auto add = [&](std::string_view name, std::string value, std::string_view from) {
+        Table::Row row{{std::string(name)}, {std::move(value)}};
+        if (inherited.is_array()) row.push_back({std::string(from)});
+        table.add(std::move(row));
+    };
+    for (const PolicySettingName& one : policy_settings) {
+        const bool is_count = one.option == "leases-per-holder-max";
+        add(one.option, is_count ? count_or_any(answer->body, one.field) : setting_of(answer->body, one.field),
+            is_in(inherited, one.field) ? "inherited" : "this namespace");
+    }
+    add("approval", setting_of(answer->body, "approval"), "all namespaces");
+    const json::value& namespaces = field_of(answer->body, "namespaces");
+    if (namespaces.is_array() && !namespaces.as_array().empty()) add("namespaces", names_in(namespaces), "");
     screen.show(table);
     return exit_ok;
 }
@@ -114,12 +152,18 @@ CLI::Option* add_optional_text(CLI::App* command, const std::string& name, std::
 
 void add_policy(CLI::App& app, Arguments& arguments) {
     CLI::App* policy =
-        add_command(app, arguments, "policy", "the limits for all leases; without a subcommand, show them");
+        add_command(app, arguments, "policy",
+                    "the limits for leases, of all namespaces or of one; without a subcommand, show them");
     policy->require_subcommand(0, 1);
-    add_command(*policy, arguments, "get", "show the policy");
+    CLI::App* get = add_command(*policy, arguments, "get", "show the policy");
     CLI::App* set =
         add_command(*policy, arguments, "set", "change the policy; settings that are not named stay as they are");
     PolicyOptions& options = arguments.policy;
+    for (CLI::App* command : {policy, get, set})
+        add_text(command, "--namespace", options.name_space,
+                 "the namespace; ~keys and ~services are those of keys and services; default: the one that the others "
+                 "inherit from")
+            ->envname("HOLDFAST_POLICY_NAMESPACE");
     add_duration(set, "--ttl-min", options.ttl_min, "the shortest TTL; a shorter one is refused")
         ->envname("HOLDFAST_POLICY_TTL_MIN");
     add_duration(set, "--ttl-max", options.ttl_max, "the longest TTL")->envname("HOLDFAST_POLICY_TTL_MAX");
@@ -141,6 +185,14 @@ void add_policy(CLI::App& app, Arguments& arguments) {
     add_number(set, "--leases-per-holder-max", options.leases_per_holder_max,
                "how many leases one holder may have; 0: no limit")
         ->envname("HOLDFAST_POLICY_LEASES_PER_HOLDER_MAX");
+    std::vector<std::string> names;
+    for (const PolicySettingName& one : policy_settings)
+        names.emplace_back(one.option);
+    set->add_option("--inherit", options.inherit, "a setting that the namespace inherits again; repeatable")
+        ->type_name("SETTING")
+        ->delimiter(',')
+        ->check(CLI::IsMember(names))
+        ->envname("HOLDFAST_POLICY_INHERIT");
     add_optional_text(set, "--approval", options.approval,
                       "which publishers may advertise services: auto: all, manual: approved ones")
         ->check(CLI::IsMember({"auto", "manual"}))
@@ -200,7 +252,7 @@ void add_admin_commands(CLI::App& app, Arguments& arguments) {
 int policy_get_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     Api api{arguments.common};
-    return show_policy(screen, api.get("/v1/policy"));
+    return show_policy(screen, api.get(policy_target(arguments.policy)));
 }
 
 int policy_set_command(const Arguments& arguments) {
@@ -220,11 +272,16 @@ int policy_set_command(const Arguments& arguments) {
     if (policy.leases_per_holder_max)
         body["leases_per_holder_max"] = limit_of(static_cast<std::int64_t>(*policy.leases_per_holder_max));
     if (policy.approval) body["approval"] = *policy.approval;
+    json::array inherit;
+    for (const PolicySettingName& one : policy_settings)
+        if (std::find(policy.inherit.begin(), policy.inherit.end(), one.option) != policy.inherit.end())
+            inherit.emplace_back(one.field);
+    if (!inherit.empty()) body["inherit"] = std::move(inherit);
     if (body.empty()) {
         screen.complain("name a setting to change, for example --ttl-max 10m; see 'holdfast policy set --help'");
         return exit_usage;
     }
-    return show_policy(screen, api.send("PATCH", "/v1/policy", body));
+    return show_policy(screen, api.send("PATCH", policy_target(policy), body));
 }
 
 int ban_command(const Arguments& arguments) {

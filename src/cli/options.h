@@ -56,6 +56,8 @@ struct FilterOptions {
 };
 
 struct PolicyOptions {
+    std::string name_space;            ///< empty: the default one
+    std::vector<std::string> inherit;  ///< settings that the namespace is to inherit again
     std::optional<Duration> ttl_min;
     std::optional<Duration> ttl_max;
     std::optional<Duration> ttl_default;

@@ -36,6 +36,7 @@ inline constexpr std::size_t waiters = 100'000;
 inline constexpr std::size_t bans = 100'000;
 inline constexpr std::size_t approvals = 100'000;
 inline constexpr std::size_t name_rules = 10'000;
+inline constexpr std::size_t policy_namespaces = 1000;  ///< namespaces with a policy of their own
 inline constexpr std::size_t agents = 100'000;
 
 /// The number of conflicts that an answer lists per record and per manifest. The others count just as much, but a small

@@ -155,10 +155,10 @@ void dequeue(Record& record, std::uint64_t request) {
 }
 
 /// R6. Applies only to holders that report progress.
-bool stands_still(const Lease& lease, const Renewal& renewal, const Policy& policy, Instant now) {
-    if (policy.idle_max <= Duration::zero() || !lease.progress) return false;
+bool stands_still(const Lease& lease, const Renewal& renewal, Duration idle_max, Instant now) {
+    if (idle_max <= Duration::zero() || !lease.progress) return false;
     const bool moved = renewal.progress && *renewal.progress > lease.progress->count;
-    return !moved && now >= lease.progress->since + policy.idle_max;
+    return !moved && now >= lease.progress->since + idle_max;
 }
 
 RenewVerdict renew(Record& record, const Renewal& renewal, const Policy& policy, Instant now) {
@@ -172,15 +172,16 @@ RenewVerdict renew(Record& record, const Renewal& renewal, const Policy& policy,
     // its work (K6).
     const bool fixed = owner_of(renewal.resource) == Owner::keys;
     const Duration asked = fixed ? lease->ttl : renewal.ttl.value_or(lease->ttl);
-    const auto decision = renewal.exact ? decide_exact_ttl(policy, asked) : decide_ttl(policy, asked);
+    const NamespacePolicy settings = policy.of(renewal.resource);
+    const auto decision = renewal.exact ? decide_exact_ttl(settings, asked) : decide_ttl(settings, asked);
     if (const auto* refused = std::get_if<RefusedTtl>(&decision)) return Rejected{refused->code};
     const GrantedTtl& granted = std::get<GrantedTtl>(decision);
-    if (stands_still(*lease, renewal, policy, now)) return Rejected{Code::lease_idle};
-    const Duration left = left_of_quota(lease->held_since, policy.hold_max, now);
+    if (stands_still(*lease, renewal, settings.idle_max(), now)) return Rejected{Code::lease_idle};
+    const Duration left = left_of_quota(lease->held_since, settings.hold_max(), now);
     if (left < granted.ttl && (renewal.exact || now + left <= lease->expires_at)) return Rejected{Code::over_quota};
     if (renewal.progress && (!lease->progress || *renewal.progress > lease->progress->count))
         lease->progress = Progress{*renewal.progress, now};
-    lease->metered |= policy.hold_max > Duration::zero();
+    lease->metered |= settings.hold_max() > Duration::zero();
     lease->ttl = granted.ttl;
     // Never earlier than promised before: the answer may be lost, and the holder relies on the last one it received
     // (T3).
@@ -226,7 +227,7 @@ RenewVerdict reassert(Record& record, const Neighbours& neighbours, const Reasse
                       const Policy& policy, Instant now) {
     settle(record, now);
     if (const auto barred = bar_to(policy, reassertion.holder, reassertion.resource)) return Rejected{*barred};
-    const auto ttl = decide_exact_ttl(policy, reassertion.ttl);
+    const auto ttl = decide_exact_ttl(policy.of(reassertion.resource), reassertion.ttl);
     if (const auto* refused = std::get_if<RefusedTtl>(&ttl)) return Rejected{refused->code};
     if (knows_better(record, reassertion) || !is_free(record, neighbours, reassertion, now))
         return Rejected{Code::unknown_lease};

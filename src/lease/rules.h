@@ -49,7 +49,7 @@ void dequeue(Record& record, std::uint64_t request);
 struct Renewal {
     Token token = 0;
     std::string_view holder;
-    std::string_view resource;      ///< for the policy's pattern
+    std::string_view resource;      ///< for the policy of its namespace
     std::optional<Duration> ttl{};  ///< a new TTL from now on; nullopt: the lease's own
     std::optional<std::uint64_t> progress{};
     bool exact = false;  ///< grant exactly this TTL or refuse (decide_exact_ttl)

@@ -236,7 +236,7 @@ void compare(RecordTransaction& desk) {
 
 void add_member(RecordTransaction& desk) {
     if (look(desk.record()).type == KeyType::lock) return tell(desk, KeyOutcome::wrong_type);
-    const Duration ttl = desk.policy().ttl_max;
+    const Duration ttl = desk.policy().of(desk.resource()).ttl_max();
     const Lease* share = share_of(desk);
     if (share == nullptr) {
         tell(desk, KeyOutcome::done);

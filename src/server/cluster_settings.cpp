@@ -34,17 +34,15 @@ statefile::StateOwner ClusterSettings::owner() const {
 }
 
 void ClusterSettings::fit(lease::Policy& policy) const {
-    policy.ttl_max = std::min(policy.ttl_max, longest_ttl);
-    policy.ttl_default = std::min(policy.ttl_default, policy.ttl_max);
-    policy.ttl_min = std::min(policy.ttl_min, policy.ttl_max);
+    policy.cap_ttls(longest_ttl);
 }
 
 Result<void> ClusterSettings::check(const lease::Policy& policy) const {
-    if (policy.ttl_max <= longest_ttl) return {};
+    if (policy.longest_ttl() <= longest_ttl) return {};
     return Error{"invalid_policy",
                  fmt::format("ttl_max_ms would be {}, but no member of this cluster grants a lease for longer "
                              "than its --longest-ttl, which is {}",
-                             format_duration(policy.ttl_max), format_duration(longest_ttl))};
+                             format_duration(policy.longest_ttl()), format_duration(longest_ttl))};
 }
 
 Result<std::optional<ClusterSettings>> read_cluster_settings(const ServeOptions& options) {

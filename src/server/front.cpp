@@ -54,14 +54,15 @@ Front::~Front() = default;
 
 /// The longest TTL is recorded for all fronts before any lease is granted for that long (engine_watch.h).
 agreed::Agreement::Parts Front::agreement_parts() {
-    return {
-        .reserves_tokens = false,  // the store does
-        .before_policy = [this](const lease::Policy& policy,
-                                Callback<Result<void>> done) { watch_.expect_ttl(policy.ttl_max, std::move(done)); },
-        .on_policy = [this](const lease::Policy& policy) { watch_.know_ttl(policy.ttl_max); },
-        .on_failure = [this](const Error& error) { parts_.warn(error.message); },
-        .unavailable = "store_unavailable",
-        .first_id = random_.next()};
+    return {.reserves_tokens = false,  // the store does
+            .before_policy =
+                [this](const lease::Policy& policy, Callback<Result<void>> done) {
+                    watch_.expect_ttl(policy.longest_ttl(), std::move(done));
+                },
+            .on_policy = [this](const lease::Policy& policy) { watch_.know_ttl(policy.longest_ttl()); },
+            .on_failure = [this](const Error& error) { parts_.warn(error.message); },
+            .unavailable = "store_unavailable",
+            .first_id = random_.next()};
 }
 
 store::cas::WriteId Front::next_write() {
@@ -161,7 +162,7 @@ void Front::load() {
     log_.catch_up([this](const Result<void>& read) {
         const Result<void> loaded = read ? agreement_.begin(log_) : read;
         if (!loaded) return finish(loaded);
-        watch_.expect_ttl(agreement_.policy().ttl_max, [this](const Result<void>& expected) {
+        watch_.expect_ttl(agreement_.policy().longest_ttl(), [this](const Result<void>& expected) {
             if (!expected) return finish(expected);
             loaded_ = true;
             advance(now_);

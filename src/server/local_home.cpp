@@ -93,7 +93,7 @@ class LocalHome final : public Home {
         if (!longest_ttl) return longest_ttl.error();
         tell_what_was_found();
         const Duration least = parts.cluster ? parts.cluster->longest_ttl : Duration::zero();
-        durable.start({*longest_ttl, authority->policy().ttl_max, least});
+        durable.start({*longest_ttl, authority->policy().longest_ttl(), least});
         // The first tokens are reserved before any request can need one (G3).
         durable.drain();
         parts.loop.poll();

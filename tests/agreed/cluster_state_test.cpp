@@ -49,6 +49,16 @@ lease::Policy some_policy() {
     policy.bans["eve"] = {"steals", 12345};
     policy.approval = lease::Approval::manual;
     policy.approved = {"anna", "ben"};
+    policy.namespaces["team"] = {.ttl_min = 1s,
+                                 .ttl_max = 30min,
+                                 .ttl_default = 3s,
+                                 .reject_above_max = false,
+                                 .wait_max = 1s,
+                                 .name_pattern = lease::NamePattern{},
+                                 .hold_max = 1h,
+                                 .idle_max = 0s,
+                                 .leases_per_holder_max = 2};
+    policy.namespaces["~keys"].ttl_max = 40min;
     policy.name_rules[{"web", "anna"}] = {lease::NameRule::Kind::denied, "not hers", 12346};
     policy.name_rules[{"db", "ben"}] = {lease::NameRule::Kind::reserved, "", 12347};
     return policy;
@@ -64,6 +74,22 @@ void expect_same(const lease::Policy& one, const lease::Policy& other) {
     EXPECT_EQ(one.hold_max, other.hold_max);
     EXPECT_EQ(one.idle_max, other.idle_max);
     EXPECT_EQ(one.leases_per_holder_max, other.leases_per_holder_max);
+    ASSERT_EQ(one.namespaces.size(), other.namespaces.size());
+    for (const auto& [name, own] : one.namespaces) {
+        const lease::NamespacePolicy here = one.of_namespace(name), there = other.of_namespace(name);
+        EXPECT_EQ(here.ttl_min(), there.ttl_min());
+        EXPECT_EQ(here.ttl_max(), there.ttl_max());
+        EXPECT_EQ(here.ttl_default(), there.ttl_default());
+        EXPECT_EQ(here.reject_above_max(), there.reject_above_max());
+        EXPECT_EQ(here.wait_max(), there.wait_max());
+        EXPECT_EQ(here.name_pattern().text(), there.name_pattern().text());
+        EXPECT_EQ(here.hold_max(), there.hold_max());
+        EXPECT_EQ(here.idle_max(), there.idle_max());
+        EXPECT_EQ(here.leases_per_holder_max(), there.leases_per_holder_max());
+        for (int i = 0; i <= static_cast<int>(lease::PolicySetting::leases_per_holder_max); ++i)
+            EXPECT_EQ(here.sets(static_cast<lease::PolicySetting>(i)), there.sets(static_cast<lease::PolicySetting>(i)))
+                << name << ", setting " << i;
+    }
     EXPECT_EQ(one.approval, other.approval);
     EXPECT_EQ(one.approved, other.approved);
     EXPECT_EQ(one.name_rules, other.name_rules);

@@ -18,7 +18,7 @@ Policy with_max(Duration ttl_max) {
 /// A server's own disk, and the policy that the servers agreed on.
 struct Fixture {
     explicit Fixture(Duration stored, Policy policy = {})
-        : agreed(std::move(policy)), ttl({local, stored, agreed.ttl_max, [this](const Result<void>& written) {
+        : agreed(std::move(policy)), ttl({local, stored, agreed.longest_ttl(), [this](const Result<void>& written) {
                                               ++answers;
                                               failed = !written;
                                           }}) {
@@ -26,7 +26,7 @@ struct Fixture {
     }
     void agree(Policy policy) {
         agreed = std::move(policy);
-        ttl.agree(agreed.ttl_max);
+        ttl.agree(agreed.longest_ttl());
     }
     Policy in_force() const {
         Policy policy = agreed;
@@ -56,6 +56,18 @@ TEST(TtlInForce, has_a_longer_maximum_in_force_only_once_the_local_state_has_it)
     EXPECT_EQ(node.in_force().ttl_max, 1h);
     EXPECT_EQ(node.in_force().ttl_default, 10min);
     EXPECT_TRUE(node.ttl.complete());
+}
+
+TEST(TtlInForce, keeps_a_namespace_to_what_the_local_state_has) {  // S1, R7
+    Fixture node(5min);
+    Policy raised = with_max(5min);
+    raised.namespaces["batch"].ttl_max = 2h;
+    node.agree(raised);
+    EXPECT_EQ(node.in_force().of("@batch/a").ttl_max(), 5min);
+    EXPECT_EQ(node.local.saved, Duration{2h}) << "a start after a crash waits for it";
+    node.local.answer_one();
+    EXPECT_EQ(node.in_force().of("@batch/a").ttl_max(), 2h);
+    EXPECT_EQ(node.in_force().of("a").ttl_max(), 5min);
 }
 
 TEST(TtlInForce, has_a_shorter_maximum_in_force_at_once_and_no_longer_one_until_it_is_told_again) {

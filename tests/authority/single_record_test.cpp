@@ -155,6 +155,9 @@ lease::Policy some_policy() {
     if (*rc::gen::arbitrary<bool>()) policy.leases_per_holder_max = 2;
     if (*rc::gen::arbitrary<bool>()) policy.bans.emplace("mallory", lease::Ban{"a reason", 0});
     if (*rc::gen::arbitrary<bool>()) policy.name_pattern = *lease::NamePattern::compile("FILE:.*|a");
+    if (*rc::gen::arbitrary<bool>()) policy.namespaces["team"].name_pattern = *lease::NamePattern::compile("a");
+    if (*rc::gen::arbitrary<bool>()) policy.namespaces["team"].leases_per_holder_max = 1;
+    if (*rc::gen::arbitrary<bool>()) policy.namespaces["team"].hold_max = 70s;
     return policy;
 }
 
@@ -175,8 +178,8 @@ TEST(SingleRecord, answers_and_publishes_as_the_long_way_does_over_any_history) 
         const int steps = *rc::gen::inRange(1, 60);
         for (int step = 0; step < steps; ++step) {
             const auto holder = pick<std::string>({"ann", "bob", "mallory", "old", "young"});
-            const auto resource = pick<std::string>(
-                {"a", "b", "FILE:/x/y", "FILE:/x/**", "@~services/web", "@~other/web", "KEY:room", "leader:g"});
+            const auto resource = pick<std::string>({"a", "b", "@team/a", "@team/b", "FILE:/x/y", "FILE:/x/**",
+                                                     "@~services/web", "@~other/web", "KEY:room", "leader:g"});
             const lease::LeaseName name = *rc::gen::elementOf(names);
             const auto ttl = some_ttl();
             switch (*rc::gen::inRange(0, 10)) {

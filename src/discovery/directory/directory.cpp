@@ -117,7 +117,7 @@ void Directory::Impl::on_policy() {
 
 bool Directory::Impl::may_have(const StandBys::Refusal& refusal) const {
     if (refusal.from && address_bans.covers(*refusal.from)) return false;
-    const std::size_t most = authority.policy().leases_per_holder_max;
+    const std::size_t most = policy().leases_per_holder_max();
     if (refusal.code == Code::too_many_services && most != 0 && book.count_of(refusal.identity) >= most) return false;
     return !lease::bar_to(authority.policy(), refusal.identity, service_resource(refusal.name));
 }

@@ -69,6 +69,7 @@ struct Directory::Impl : std::enable_shared_from_this<Impl> {
     // External events.
     void on_lease(authority::EventKind kind, std::string_view resource, const lease::Lease& lease);
     void on_policy();
+    lease::NamespacePolicy policy() const { return authority.policy().of_namespace(lease::services_namespace); }
     /// Sends the pending notices and releases the pending leases. Must not run within a call of the store.
     void settle();
     void release(const ServiceIndex::ToRelease& what);

@@ -106,7 +106,7 @@ std::optional<Code> Directory::Impl::over_limit(const Call& call) const {
     const Service* known = book.find(call.update.name);
     const bool one_more = known == nullptr || known->identity != call.identity;
     if (one_more && book.all().size() + entering_all >= limits::services) return Code::too_many_services;
-    const std::size_t most = authority.policy().leases_per_holder_max;
+    const std::size_t most = policy().leases_per_holder_max();
     if (one_more && most != 0 && book.count_of(call.identity) >= most) return Code::too_many_services;
     const std::uint64_t connection = call.caller.connection;
     if (connection == 0 || (known != nullptr && known->connection == connection)) return std::nullopt;
@@ -118,12 +118,11 @@ std::optional<Code> Directory::Impl::over_limit(const Call& call) const {
 
 EnterTerms Directory::Impl::enter_terms(const Call& call) const {
     const Update& update = call.update;
-    const lease::Policy& policy = authority.policy();
     EnterTerms terms;
     if (update.returning) terms.returning = update.token;
     terms.ttl = update.ttl > Duration::zero()
                     ? update.ttl
-                    : std::clamp<Duration>(limits::service_ttl, policy.ttl_min, policy.ttl_max);
+                    : std::clamp<Duration>(limits::service_ttl, policy().ttl_min(), policy().ttl_max());
     terms.advert = {.address = update.address,
                     .alpn = update.alpn,
                     .metadata = update.metadata,

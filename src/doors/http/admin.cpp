@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <array>
+
 #include "base/clock.h"
 #include "base/text.h"
 #include "doors/http/answers.h"
@@ -54,11 +57,62 @@ std::optional<Duration> quota_field(JsonFields& fields, std::string_view name) {
     return std::chrono::milliseconds(*ms);
 }
 
+struct SettingName {
+    std::string_view field;
+    lease::PolicySetting setting;
+};
+constexpr std::array<SettingName, 9> setting_names{
+    {{"ttl_min_ms", lease::PolicySetting::ttl_min},
+     {"ttl_max_ms", lease::PolicySetting::ttl_max},
+     {"ttl_default_ms", lease::PolicySetting::ttl_default},
+     {"ttl_over_max", lease::PolicySetting::reject_above_max},
+     {"wait_max_ms", lease::PolicySetting::wait_max},
+     {"name_pattern", lease::PolicySetting::name_pattern},
+     {"hold_max_ms", lease::PolicySetting::hold_max},
+     {"idle_max_ms", lease::PolicySetting::idle_max},
+     {"leases_per_holder_max", lease::PolicySetting::leases_per_holder_max}}};
+
+/// `inherit`: the settings that the namespace is to inherit again.
+std::vector<lease::PolicySetting> inherit_field(JsonFields& fields) {
+    std::vector<lease::PolicySetting> inherit;
+    const JsonValue* names = fields.array("inherit", setting_names.size());
+    if (names == nullptr) return inherit;
+    for (const JsonValue& name : names->items) {
+        const auto known = std::find_if(setting_names.begin(), setting_names.end(), [&](const SettingName& one) {
+            return name.kind == JsonValue::Kind::string && one.field == name.text;
+        });
+        if (known == setting_names.end())
+            fields.refuse("inherit must be a list of the names of settings, such as hold_max_ms");
+        else
+            inherit.push_back(known->setting);
+    }
+    return inherit;
+}
+
+/// The namespace that a request for the policy is about.
+Result<std::string> policy_namespace(Query& query) {
+    std::string name = namespace_parameter(query);
+    if (auto error = query.error()) return *error;
+    return name.empty() ? std::string(lease::default_namespace) : name;
+}
+
+Result<std::string> decode_policy_query(const Request& request) {
+    auto query = query_only(request);
+    if (!query) return query.error();
+    return policy_namespace(*query);
+}
+
 Result<authority::PolicyChange> decode_policy_change(const Request& request) {
-    auto body = body_only(request);
+    auto query = Query::parse(request.query);
+    if (!query) return query.error();
+    auto name_space = policy_namespace(*query);
+    if (!name_space) return name_space.error();
+    auto body = read_json_object(request.body);
     if (!body) return body.error();
     JsonFields fields(*body);
     authority::PolicyChange change;
+    change.name_space = std::move(*name_space);
+    change.inherit = inherit_field(fields);
     change.ttl_min = fields.milliseconds("ttl_min_ms");
     change.ttl_max = fields.milliseconds("ttl_max_ms");
     change.ttl_default = fields.milliseconds("ttl_default_ms");
@@ -102,18 +156,35 @@ void put_quota(JsonWriter& json, std::string_view name, std::int64_t limit) {
     limit == 0 ? json.null() : json.number(limit);
 }
 
-Response answer_policy(const lease::Policy& policy) {
+/// For the default namespace, the other ones that have settings of their own. For those, what they inherit.
+void put_inheritance(JsonWriter& json, const lease::Policy& policy, std::string_view name_space) {
+    const bool is_default = name_space == lease::default_namespace;
+    json.field("namespace", name_space).key(is_default ? "namespaces" : "inherited").open_array();
+    if (is_default) {
+        for (const auto& [name, own] : policy.namespaces)
+            json.text(name);
+    } else {
+        const lease::NamespacePolicy settings = policy.of_namespace(name_space);
+        for (const SettingName& one : setting_names)
+            if (!settings.sets(one.setting)) json.text(one.field);
+    }
+    json.close_array();
+}
+
+Response answer_policy(const lease::Policy& whole, std::string_view name_space) {
+    const lease::NamespacePolicy policy = whole.of_namespace(name_space);
     Response response;
     JsonWriter json(response.body);
-    json.open_object().field("ttl_min_ms", to_ms(policy.ttl_min)).field("ttl_max_ms", to_ms(policy.ttl_max));
-    json.field("ttl_default_ms", to_ms(policy.ttl_default));
-    json.field("ttl_over_max", policy.reject_above_max ? "reject" : "cut");
-    json.field("wait_max_ms", to_ms(policy.wait_max)).key("name_pattern");
-    policy.name_pattern.text().empty() ? json.null() : json.text(policy.name_pattern.text());
-    put_quota(json, "hold_max_ms", to_ms(policy.hold_max));
-    put_quota(json, "idle_max_ms", to_ms(policy.idle_max));
-    put_quota(json, "leases_per_holder_max", static_cast<std::int64_t>(policy.leases_per_holder_max));
-    json.field("approval", policy.approval == lease::Approval::manual ? "manual" : "auto");
+    json.open_object().field("ttl_min_ms", to_ms(policy.ttl_min())).field("ttl_max_ms", to_ms(policy.ttl_max()));
+    json.field("ttl_default_ms", to_ms(policy.ttl_default()));
+    json.field("ttl_over_max", policy.reject_above_max() ? "reject" : "cut");
+    json.field("wait_max_ms", to_ms(policy.wait_max())).key("name_pattern");
+    policy.name_pattern().text().empty() ? json.null() : json.text(policy.name_pattern().text());
+    put_quota(json, "hold_max_ms", to_ms(policy.hold_max()));
+    put_quota(json, "idle_max_ms", to_ms(policy.idle_max()));
+    put_quota(json, "leases_per_holder_max", static_cast<std::int64_t>(policy.leases_per_holder_max()));
+    json.field("approval", whole.approval == lease::Approval::manual ? "manual" : "auto");
+    put_inheritance(json, whole, name_space);
     json.close_object();
     return response;
 }
@@ -150,8 +221,9 @@ Response answer_audit(const store::AuditPage& page) {
 }  // namespace
 
 void handle_get_policy(Services& services, const Request& request, const std::string&, Reply reply) {
-    if (auto nothing = decode_nothing(request); !nothing) return reply(failure(nothing.error()));
-    reply(answer_policy(services.authority.policy()));
+    const auto name_space = decode_policy_query(request);
+    if (!name_space) return reply(failure(name_space.error()));
+    reply(answer_policy(services.authority.policy(), *name_space));
 }
 
 void handle_change_policy(Services& services, const Request& request, const std::string&, Reply reply) {
@@ -159,9 +231,9 @@ void handle_change_policy(Services& services, const Request& request, const std:
     if (!change) return reply(failure(change.error()));
     services.authority.change_policy(
         *change,
-        [reply](const authority::Answer<lease::Policy>& answer) {
+        [reply, name_space = change->name_space](const authority::Answer<lease::Policy>& answer) {
             if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
-            reply(answer_policy(std::get<lease::Policy>(answer)));
+            reply(answer_policy(std::get<lease::Policy>(answer), name_space));
         },
         caller_of(request));
 }

@@ -51,7 +51,8 @@ void fail(Exchange& exchange, const authority::SingleRecordAnswer& refused) {
         reply.error("OOM", with_retry(advice_of(code), refused.retry_in));  // likewise
     } else if (code == Code::ttl_too_long) {
         put_error(reply, code,
-                  fmt::format("{}: at most {} ms", advice_of(code), to_ms(exchange.authority().policy().ttl_max)));
+                  fmt::format("{}: at most {} ms", advice_of(code),
+                              to_ms(exchange.authority().policy().of(refused.resource).ttl_max())));
     } else {
         put_error(reply, code, refused.detail, refused.retry_in);
     }

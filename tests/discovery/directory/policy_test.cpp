@@ -65,6 +65,7 @@ TEST(ServicePolicy, ban_of_an_address_or_a_prefix_hits_whoever_comes_from_there)
 TEST(ServicePolicy, pattern_is_of_the_bare_name_and_a_change_hits_at_the_next_renewal) {
     DirectoryDesk desk;
     authority::PolicyChange change;
+    change.name_space = lease::services_namespace;
     change.name_pattern = "[a-z]+";
     ASSERT_EQ(desk.change(change), std::nullopt);
     const auto told = desk.enter("anna", "web");
@@ -82,6 +83,7 @@ TEST(ServicePolicy, pattern_is_of_the_bare_name_and_a_change_hits_at_the_next_re
 TEST(ServicePolicy, pattern_that_does_not_compile_is_refused_and_the_old_one_stays) {
     DirectoryDesk desk;
     authority::PolicyChange change;
+    change.name_space = lease::services_namespace;
     change.name_pattern = "db.*";
     ASSERT_EQ(desk.change(change), std::nullopt);
     change.name_pattern = "(";
@@ -179,7 +181,7 @@ TEST(ServicePolicy, denial_is_a_ban_that_takes_the_approval_away) {
 
 TEST(ServicePolicy, quota_of_a_holder_counts_its_services_and_nothing_that_others_take_in_its_name) {
     lease::Policy policy;
-    policy.leases_per_holder_max = 2;
+    policy.namespaces["~services"].leases_per_holder_max = 2;
     DirectoryDesk desk(policy);
     ASSERT_NE(desk.lock(desk.id("anna"), "one"), 0u);
     ASSERT_NE(desk.lock(desk.id("anna"), "two"), 0u);
@@ -187,6 +189,21 @@ TEST(ServicePolicy, quota_of_a_holder_counts_its_services_and_nothing_that_other
     EXPECT_EQ(desk.enter("anna", "b").code, "ok");
     EXPECT_EQ(desk.enter("anna", "c").code, "too_many_services");
     EXPECT_EQ(desk.enter("anna", "a").code, "ok") << "its own again";
+}
+
+TEST(ServicePolicy, is_not_that_of_locks) {  // R7
+    lease::Policy policy;
+    policy.leases_per_holder_max = 1;
+    policy.name_pattern = *lease::NamePattern::compile("lock/.*");
+    policy.hold_max = 20s;
+    DirectoryDesk desk(policy);
+    EXPECT_EQ(desk.enter("anna", "a").code, "ok");
+    const auto web = desk.enter("anna", "web");
+    EXPECT_EQ(web.code, "ok");
+    for (int i = 0; i < 5; ++i) {
+        desk.pass(8s);
+        EXPECT_EQ(desk.renew("anna", "web", web.token).code, "ok");
+    }
 }
 
 TEST(ServiceNameRules, deny_hides_at_once_refuses_every_update_and_lets_the_lease_run_out) {  // D5

@@ -27,6 +27,7 @@ TEST(StaleService, is_not_one_whose_renewals_are_refused_as_long_as_it_asks) {
     DirectoryDesk desk;
     const auto told = desk.enter("anna", "web");
     authority::PolicyChange change;
+    change.name_space = lease::services_namespace;
     change.name_pattern = "db";
     ASSERT_EQ(desk.change(change), std::nullopt);
     for (int i = 0; i < 5; ++i) {
@@ -214,6 +215,7 @@ TEST(RetryNotice, comes_when_an_address_is_banned_no_more) {
 TEST(RetryNotice, comes_with_an_approval_another_pattern_or_a_lifted_denial) {
     Retries desk;
     authority::PolicyChange change;
+    change.name_space = lease::services_namespace;
     change.approval = lease::Approval::manual;
     ASSERT_EQ(desk.change(change), std::nullopt);
     EXPECT_EQ(desk.enter("anna", "web").code, "awaiting_approval");
@@ -251,6 +253,7 @@ TEST(RetryNotice, comes_when_a_name_is_free) {
 TEST(RetryNotice, comes_to_one_for_each_place_that_becomes_free) {
     Retries desk;
     authority::PolicyChange change;
+    change.name_space = lease::services_namespace;
     change.leases_per_holder_max = 2;
     ASSERT_EQ(desk.change(change), std::nullopt);
     const auto a = desk.enter("anna", "a");

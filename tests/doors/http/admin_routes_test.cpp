@@ -24,6 +24,41 @@ TEST(AdminRoutes, show_and_change_the_policy) {
     EXPECT_TRUE(client.ask("PATCH", "/v1/policy", R"({"name_pattern":null})").is_null("/name_pattern"));
 }
 
+TEST(AdminRoutes, show_and_change_the_policy_of_a_namespace) {  // R7
+    TestDoor door;
+    TestClient client = door.connect();
+    const Answer set = client.ask("PATCH", "/v1/policy?namespace=team", R"({"ttl_max_ms":600000,"hold_max_ms":null})");
+    ASSERT_EQ(set.status, 200) << set.body;
+    EXPECT_EQ(set.text("/namespace"), "team");
+    EXPECT_EQ(set.number("/ttl_max_ms"), 600'000);
+    EXPECT_EQ(set.number("/ttl_min_ms"), client.ask("GET", "/v1/policy").number("/ttl_min_ms"));
+    EXPECT_EQ(set.text("/inherited/0"), "ttl_min_ms");
+    EXPECT_EQ(set.text("/inherited/1"), "ttl_default_ms");
+    EXPECT_EQ(client.ask("GET", "/v1/policy?namespace=team").body, set.body);
+    const Answer whole = client.ask("GET", "/v1/policy");
+    EXPECT_EQ(whole.number("/ttl_max_ms"), 300'000);
+    EXPECT_EQ(whole.text("/namespace"), "default");
+    EXPECT_EQ(whole.text("/namespaces/0"), "team");
+    EXPECT_EQ(client.ask("GET", "/v1/audit").text("/audit/0/what"),
+              "change policy of team: ttl_max=10m00s hold_max=0ms");
+    const Answer back = client.ask("PATCH", "/v1/policy?namespace=team", R"({"inherit":["ttl_max_ms","hold_max_ms"]})");
+    EXPECT_EQ(back.number("/ttl_max_ms"), 300'000) << back.body;
+    EXPECT_NE(client.ask("GET", "/v1/policy").body.find(R"("namespaces":[])"), std::string::npos);
+}
+
+TEST(AdminRoutes, refuse_a_policy_that_no_namespace_can_have) {
+    TestDoor door;
+    TestClient client = door.connect();
+    for (const char* target : {"/v1/policy?namespace=a/b", "/v1/policy?name_space=a", "/v1/policy?namespace=a&x=1"}) {
+        EXPECT_EQ(client.ask("PATCH", target, R"({"ttl_max_ms":600000})").status, 400) << target;
+        EXPECT_EQ(client.ask("GET", target).status, 400) << target;
+    }
+    EXPECT_EQ(client.ask("PATCH", "/v1/policy?namespace=a", R"({"inherit":["nothing"]})").code(), "invalid_argument");
+    EXPECT_EQ(client.ask("PATCH", "/v1/policy?namespace=a", R"({"approval":"manual"})").code(), "invalid_policy");
+    EXPECT_EQ(client.ask("PATCH", "/v1/policy?namespace=~other", R"({"ttl_max_ms":600000})").code(), "invalid_policy");
+    EXPECT_EQ(client.ask("PATCH", "/v1/policy", R"({"inherit":["ttl_max_ms"]})").code(), "invalid_policy");
+}
+
 TEST(AdminRoutes, keep_the_old_policy_if_the_new_one_makes_no_sense) {
     TestDoor door;
     TestClient client = door.connect();

@@ -44,6 +44,7 @@ constexpr std::array seeds{
     Seed{"DELETE", "/v1/leases/r%231763208000001?holder=a&epoch=2", ""},
     Seed{"POST", "/v1/verify", R"({"holder":"a","epoch":4})"},
     Seed{"PATCH", "/v1/policy", R"({"hold_max_ms":60000,"idle_max_ms":null,"leases_per_holder_max":50})"},
+    Seed{"PATCH", "/v1/policy?namespace=team", R"({"hold_max_ms":60000,"inherit":["ttl_min_ms","name_pattern"]})"},
 };
 constexpr std::string_view chunked =
     "POST /v1/verify HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"

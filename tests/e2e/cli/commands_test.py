@@ -140,6 +140,18 @@ class AdminTest(HoldfastTest):
         self.ok("policy", "set", "--ttl-min", "1s", "--ttl-max", "5m", "--ttl-default", "1m", "--ttl-over-max", "cut",
                 "--wait-max", "5m")
 
+    def test_a_namespace_has_a_policy_of_its_own(self):
+        shown = self.ok("policy", "set", "--namespace", "batch", "--ttl-max", "20m", "--hold-max", "0s")
+        self.assertRegex(shown, r"(?s)ttl-min +1\.0s +inherited.*ttl-max +20m00s +this namespace.*hold-max +any +this namespace")
+        self.assertEqual(self.ok("policy", "get", "--namespace", "batch"), shown)
+        self.assertRegex(self.ok("policy"), r"(?s)ttl-max +5m00s.*namespaces +batch")
+        out = self.ok("acquire", self.resource, "--namespace", "batch", "--ttl", "15m")
+        self.ok("release", out.split()[0])
+        self.assertRegex(self.ok("audit"), r"change policy of batch: ttl_max=20m00s hold_max=0ms")
+        self.ok("policy", "set", "--namespace", "batch", "--inherit", "ttl-max", "--inherit", "hold-max")
+        self.assertNotIn("batch", self.ok("policy"))
+        self.assertEqual(self.holdfast("policy", "set", "--namespace", "batch", "--inherit", "nothing").returncode, 2)
+
     def test_quotas_can_be_set_and_lifted(self):
         self.assertRegex(self.ok("policy"), r"(?s)hold-max +any.*idle-max +any.*leases-per-holder-max +any")
         changed = self.ok("policy", "set", "--hold-max", "1h", "--idle-max", "90s", "--leases-per-holder-max", "1")

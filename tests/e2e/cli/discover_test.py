@@ -114,15 +114,17 @@ class DiscoverTest(HoldfastTest):
 
     def test_policy_bounds_names_and_times_and_a_bad_pattern_changes_nothing(self):
         anna = self.publisher("anna")
-        self.ok("policy", "set", "--name-pattern", "policy-.*", "--ttl-min", "5s", "--ttl-max", "2m")
+        self.ok("policy", "set", "--namespace", "~services", "--name-pattern", "policy-.*", "--ttl-min", "5s",
+                "--ttl-max", "2m")
         try:
-            self.assertEqual(self.holdfast("policy", "set", "--name-pattern", "(").returncode, 106)
+            self.assertEqual(self.holdfast("policy", "set", "--namespace", "~services", "--name-pattern", "(").returncode,
+                             106)
             self.enter(anna, "policy-1")
             self.assertEqual(self.refused(anna, "other"), "name_refused")
             self.assertEqual(self.refused(anna, "policy-2", ttl_ms=4999), "ttl_too_short")
             self.assertEqual(self.enter(anna, "policy-2", ttl_ms=200000)["ttl_ms"], 120000)
         finally:
-            self.ok("policy", "set", "--name-pattern", "", "--ttl-min", "1s", "--ttl-max", "5m")
+            self.ok("policy", "set", "--namespace", "~services", "--inherit", "name-pattern,ttl-min,ttl-max")
 
     def test_publishers_are_approved_or_denied_by_hand(self):
         anna, ben = self.publisher("anna"), self.publisher("ben")

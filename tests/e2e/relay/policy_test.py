@@ -51,13 +51,13 @@ class PolicyTest(RelayTest):
 
     def test_a_change_of_the_pattern_hits_at_the_next_renewal(self):
         inside, outside = self.advertise_echo("team-web"), self.advertise_echo("web", owner="ben")
-        self.ok("policy", "set", "--name-pattern", "team-.*")
+        self.ok("policy", "set", "--namespace", "~services", "--name-pattern", "team-.*")
         outside.wait_for("refused", "name_refused")
         outside.wait_for("lost")
         self.wait_until_gone("web")
-        self.assertNotEqual(self.holdfast("policy", "set", "--name-pattern", "(").code, 0)
+        self.assertNotEqual(self.holdfast("policy", "set", "--namespace", "~services", "--name-pattern", "(").code, 0)
         self.assertEqual(set(self.listed()), {"team-web"})
-        self.ok("policy", "set", "--name-pattern", "")
+        self.ok("policy", "set", "--namespace", "~services", "--inherit", "name-pattern")
         outside.wait_for("taken_again")
         self.assertEqual(inside.count("lost"), 0)
         self.assertEqual(set(self.listed()), {"team-web", "web"})

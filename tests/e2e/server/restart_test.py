@@ -97,6 +97,14 @@ class AfterKill(ServerTest):
         server.kill()
         self.assertGreater(self.start().health()["recovering_for_ms"], 1000)
 
+    def test_a_longer_ttl_of_any_namespace_counts_for_the_recovery(self):
+        server = self.start_with_ttl_max(1000)
+        self.assertEqual(server.ask("PATCH", "/v1/policy?namespace=batch", {"ttl_max_ms": 50_000})[0], 200)
+        server.kill()
+        back = self.start()
+        self.assertGreater(back.health()["recovering_for_ms"], 1000)
+        self.assertEqual(back.ask("GET", "/v1/policy?namespace=batch")[1]["ttl_max_ms"], 50_000)
+
     def test_policy_and_bans_survive(self):
         server = self.start()
         change = {"ttl_min_ms": 500, "ttl_max_ms": 70_000, "ttl_default_ms": 20_000, "ttl_over_max": "reject",
