@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "doors/peer/peer_door.h"
 #include "election/candidate.h"
+#include "server/backend.h"
 #include "server/cluster_founding.h"
 #include "server/logger.h"
 #include "server/token_ceiling.h"
@@ -201,7 +202,7 @@ struct Cluster::Impl {
         if (!directories || writing_founders || now < write_founders_at) return;
         writing_founders = true;
         write_founders_at = now + pause_after_failure;
-        parts.write_founders(std::move(*directories), [this](const Result<void>& written) {
+        parts.durable.save_founders(std::move(*directories), [this](const Result<void>& written) {
             writing_founders = false;
             if (!written) return;  // retried after a pause
             known.founding.written();
@@ -216,7 +217,7 @@ struct Cluster::Impl {
         if (!lives || writing_lives || now < write_lives_at) return;
         writing_lives = true;
         write_lives_at = now + pause_after_failure;
-        parts.write_peer_lives(*lives, [this, lives = *lives](const Result<void>& written) {
+        parts.durable.save_peer_lives(*lives, [this, lives = *lives](const Result<void>& written) {
             writing_lives = false;
             lives_refused = written ? std::nullopt : std::optional(written.error());
             if (!written) return;  // retried after a pause
@@ -351,8 +352,8 @@ statefile::AcceptorMarks Cluster::marks() {
     return marks;
 }
 
-std::vector<Driven> Cluster::driven() {
-    return {{[this](Instant now) { impl_->advance(now); }, [this] { return impl_->next_due(); }}};
+Driven Cluster::driven() {
+    return {[this](Instant now) { impl_->advance(now); }, [this] { return impl_->next_due(); }};
 }
 
 Result<void> Cluster::start(Driver& driver) {

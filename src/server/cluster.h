@@ -6,10 +6,12 @@
 #include <string>
 
 #include "consensus/log_messages.h"
+#include "doors/http/readiness.h"
 #include "server/cluster_settings.h"
+#include "server/driver.h"
 #include "server/quorum_status.h"
-#include "server/store_host.h"
-#include "store/durable.h"
+#include "statefile/durable_state.h"
+#include "store/store.h"
 
 namespace boost::asio {
 class io_context;
@@ -28,7 +30,7 @@ Instant silent_until(const ClusterSettings& settings, const statefile::Found& fo
 /// takes part in nothing until the cluster is founded (cluster_founding.h).
 ///
 /// Messages of the replicated log use the same door. Received ones go to `on_log_message`.
-class Cluster final : public StoreHost {
+class Cluster {
  public:
     struct Parts {
         boost::asio::io_context& loop;
@@ -36,13 +38,8 @@ class Cluster final : public StoreHost {
         const statefile::Found& found;
         Instant started_at;
         store::StoreListener& listener;
-        store::LocalDurable& durable;  ///< for the token ceiling (Q11)
+        statefile::DurableState& durable;  ///< has the token ceiling (Q11), and what is known of the other members
         Logger& log;
-        /// Makes the founders' directory numbers durable (cluster_founding.h). `done` is called on the loop.
-        std::function<void(std::vector<std::uint64_t> directories, Callback<Result<void>> done)> write_founders;
-        /// Makes the latest known incarnations of the other members durable (store/quorum/peer_lives.h). `done` is
-        /// called on the loop.
-        std::function<void(std::vector<store::quorum::LifeMark> lives, Callback<Result<void>> done)> write_peer_lives;
 
         // Callbacks of the replicated log. Each may be empty.
         std::function<void(store::quorum::NodeIndex from, const consensus::LogMessage& message)> on_log_message = {};
@@ -50,23 +47,24 @@ class Cluster final : public StoreHost {
         std::function<LogStatus()> log_status = {};
     };
     explicit Cluster(Parts parts);
-    ~Cluster() override;
+    ~Cluster();
 
-    store::DrivenStore& store() override;
-    void restore(std::string_view resource, const lease::Record& record,
-                 const store::quorum::RegisterBallots& ballots) override;
-    void for_each(const statefile::StateDb::TakeUp& save) override;
-    statefile::AcceptorMarks marks() override;
-    std::vector<Driven> driven() override;
+    store::DrivenStore& store();
+    void restore(std::string_view resource, const lease::Record& record, const store::quorum::RegisterBallots& ballots);
+    void for_each(const statefile::StateDb::TakeUp& save);
+    /// What else to save for the next start (S1, Q10).
+    statefile::AcceptorMarks marks();
+    Driven driven();
 
     /// Listens for the other members and connects to them.
-    Result<void> start(Driver& driver) override;
+    Result<void> start(Driver& driver);
     /// Updates under way fail, messages already queued are sent, and no more are received.
-    void stop(std::function<void()> done) override;
+    void stop(std::function<void()> done);
 
-    std::string status() override;
-    std::optional<doors::http::Trouble> trouble() override;
-    void add_numbers(doors::http::MetricNumbers& numbers) override;
+    std::string status();  ///< the response of GET /v1/quorum
+    /// Why nothing can be granted at the moment, if anything prevents it.
+    std::optional<doors::http::Trouble> trouble();
+    void add_numbers(doors::http::MetricNumbers& numbers);
 
     /// Sends a message to another member. It may be lost.
     void send(store::quorum::NodeIndex to, const consensus::LogMessage& message);

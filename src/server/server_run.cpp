@@ -1,4 +1,4 @@
-#include "server/life.h"
+#include "server/server_run.h"
 
 #include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
@@ -163,16 +163,18 @@ discovery::relay::RelayDoorOptions relay_options(const ServeOptions& options) {
 
 /// Members are declared in dependency order; destruction relies on it. Nothing runs on the loop after run() has
 /// returned.
-struct Life::Impl {
-    explicit Impl(const Parts& given)
+struct ServerRun::Impl {
+    explicit Impl(const Parts& given) : Impl(given, given.backend.authority_parts()) {}
+    Impl(const Parts& given, authority::Authority::Parts first)
         : parts(given),
           signals(parts.loop, [this] { stop(); }),
-          authority(parts.home.authority_parts()),
+          started_at(first.started_at),
+          authority(std::move(first)),
           controller({authority, random_hex(16), random_seed()}),
           directory({.authority = authority,
                      .relay = random_seed(),
-                     .wall_ms = wall_ms_at(parts.started_at),
-                     .started_at = parts.started_at,
+                     .wall_ms = wall_ms_at(started_at),
+                     .started_at = started_at,
                      .seed = random_seed(),
                      .withdraw =
                          [this](const discovery::directory::Withdrawal& what) {
@@ -182,14 +184,12 @@ struct Life::Impl {
                          [this](const discovery::directory::RetryNotice& notice) {
                              if (relay_door) relay_door->may_retry(notice);
                          },
-                     .node = parts.home.node_number()}) {
-        parts.home.on_node([this](std::uint32_t node, bool reachable) { directory.node_is(node, reachable); });
-    }
+                     .node = parts.backend.node_number()}) {}
 
     int run() {
         const auto keep_running = asio::make_work_guard(loop);
-        parts.home.prepare({.waits = [this](const Error& why) { wait(why); },
-                            .ready = [this](const Result<void>& ready) { begin(ready); }});
+        parts.backend.prepare({.waits = [this](const Error& why) { wait(why); },
+                               .ready = [this](const Result<void>& ready) { begin(ready); }});
         loop.run();
         if (driver) save();
         return has_failed ? 1 : 0;
@@ -203,12 +203,14 @@ struct Life::Impl {
 
     void begin(const Result<void>& ready) {
         if (!ready) return fail(ready.error());
-        store = &parts.home.open(authority);
+        store = &parts.backend.open(authority);
         authority.use(*store);
-        authority.advance(std::max(authority.now(), parts.started_at));
-        if (const auto begun = parts.home.begin(); !begun) return fail(begun.error());
-        driver.emplace(Driver::Parts{loop, *store, authority, driven()});
-        if (const auto started = parts.home.start(*driver); !started) return fail(started.error());
+        authority.advance(std::max(authority.now(), started_at));
+        auto begun = parts.backend.begin();
+        if (!begun) return fail(begun.error());
+        driver.emplace(Driver::Parts{loop, *store, authority, driven(std::move(*begun))});
+        const auto on_node = [this](std::uint32_t node, bool reachable) { directory.node_is(node, reachable); };
+        if (const auto began = parts.backend.start(*driver, on_node); !began) return fail(began.error());
         if (!door) return open_doors();
         parts.log.info("the store is there: serving");
     }
@@ -226,14 +228,15 @@ struct Life::Impl {
     Result<std::string> open_http_door() {
         doors::http::HttpDoorOptions http = door_options(parts.options);
         http.max_buffer_bytes = buffers_of_a_door();
-        if (!parts.home.quorum_status().empty()) http.quorum_status = [this] { return parts.home.quorum_status(); };
-        http.store_status = [this] { return parts.home.store_status(); };
-        http.store_trouble = [this] { return parts.home.trouble(); };
-        http.own_trouble = [this] { return parts.home.own_trouble(); };
+        if (!parts.backend.quorum_status().empty())
+            http.quorum_status = [this] { return parts.backend.quorum_status(); };
+        http.store_status = [this] { return parts.backend.store_status(); };
+        http.store_trouble = [this] { return parts.backend.trouble(); };
+        http.own_trouble = [this] { return parts.backend.own_trouble(); };
         http.not_yet = [this] { return not_yet(); };
         http.numbers = [this] {
             doors::http::MetricNumbers numbers;
-            parts.home.add_numbers(numbers);
+            parts.backend.add_numbers(numbers);
             add_process_numbers(numbers);
             if (resp_door)
                 numbers.push_back({"holdfast_redis_same_value_sets_total",
@@ -249,10 +252,9 @@ struct Life::Impl {
         return door->listen();
     }
 
-    const Error* not_yet() const { return driver ? nullptr : parts.home.trouble(); }
+    const Error* not_yet() const { return driver ? nullptr : parts.backend.trouble(); }
 
-    std::vector<Driven> driven() {
-        std::vector<Driven> all = parts.home.driven();
+    std::vector<Driven> driven(std::vector<Driven> all) {
         all.push_back({[this](Instant now) { controller.advance(now); }, [this] { return controller.next_due(); }});
         all.push_back({[this](Instant now) { directory.advance(now); }, [this] { return directory.next_due(); }});
         all.push_back({[this](Instant now) { memory.advance(now); }, [this] { return memory.next_due(); }});
@@ -298,7 +300,7 @@ struct Life::Impl {
         doors::resp::RespDoorOptions resp = resp_options(parts.options);
         resp.max_buffer_bytes = buffers_of_a_door();
         // A standalone server has no second node that such a client could name.
-        if (parts.home.node_number() != 0 || !parts.options.store.empty())
+        if (parts.backend.node_number() != 0 || !parts.options.store.empty())
             resp.warn = [this](std::string_view warning) { parts.log.warn(warning); };
         resp.not_yet = [this] { return not_yet(); };
         resp_door.emplace(loop, authority, std::move(resp), door_turn());
@@ -332,11 +334,11 @@ struct Life::Impl {
         tell_service_manager("STOPPING=1");
         if (!door) return loop.stop();
         if (driver) driver->tick();
-        parts.home.leave();
+        parts.backend.leave();
         authority.stop();
         controller.stop();
         const auto one_less = [this] {
-            if (--doors_open == 0) parts.home.stop([this] { loop.stop(); });
+            if (--doors_open == 0) parts.backend.stop([this] { loop.stop(); });
         };
         doors_open = 1 + (resp_door ? 1 : 0) + (relay_door ? 1 : 0);
         door->stop(one_less);
@@ -346,7 +348,7 @@ struct Life::Impl {
 
     void save() {
         driver->stop();
-        const auto saved = parts.home.save();
+        const auto saved = parts.backend.save();
         if (!saved) return fail(saved.error());
         parts.log.info(*saved);
     }
@@ -376,12 +378,13 @@ struct Life::Impl {
     const Parts parts;
     asio::io_context& loop = parts.loop;
     Signals signals;
+    const Instant started_at;
     authority::Authority authority;
     store::DrivenStore* store = nullptr;  ///< null while the server waits for it
     struct Closing {
-        Home& home;
-        ~Closing() { home.close(); }
-    } closing{parts.home};
+        Backend& backend;
+        ~Closing() { backend.close(); }
+    } closing{parts.backend};
     keys::controller::Controller controller;
     discovery::directory::Directory directory;
     MemoryWatch memory{{.most = parts.options.max_memory,
@@ -396,16 +399,12 @@ struct Life::Impl {
     bool has_failed = false;
 };
 
-Life::Life(Parts parts) : impl_(std::make_unique<Impl>(parts)) {}
+ServerRun::ServerRun(Parts parts) : impl_(std::make_unique<Impl>(parts)) {}
 
-Life::~Life() = default;
+ServerRun::~ServerRun() = default;
 
-int Life::run() {
+int ServerRun::run() {
     return impl_->run();
-}
-
-void Life::tick() {
-    if (impl_ && impl_->driver) impl_->driver->tick();
 }
 
 }  // namespace holdfast::server

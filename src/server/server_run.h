@@ -1,10 +1,8 @@
 #pragma once
 
 #include <memory>
-#include <optional>
-#include <string>
 
-#include "server/home.h"
+#include "server/backend.h"
 #include "server/logger.h"
 #include "server/server.h"
 
@@ -15,23 +13,19 @@ class io_context;
 namespace holdfast::server {
 
 /// One run of a server, from restoring its state to saving it.
-class Life {
+class ServerRun {
  public:
     struct Parts {
         const ServeOptions& options;
         boost::asio::io_context& loop;
-        Home& home;
+        Backend& backend;
         Logger& log;
-        Instant started_at;
     };
-    explicit Life(Parts parts);
-    ~Life();
+    explicit ServerRun(Parts parts);
+    ~ServerRun();
 
     /// Serves until a signal. Returns the exit code.
     int run();
-
-    /// Called after an event that is not a request, such as a completed disk write.
-    void tick();
 
  private:
     struct Impl;

@@ -1,16 +1,17 @@
-#include "server/front_home.h"
-
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/json.hpp>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "server/backend.h"
 #include "server/boot_timer.h"
 #include "server/front.h"
+#include "server/logger.h"
 #include "server/store_memory_file.h"
 #include "statefile/state_dir.h"
 #include "store/cas/engine.h"
@@ -186,7 +187,7 @@ std::optional<store::cas::FrontMemory> read_memory(const StoreMemoryFile* file, 
 }
 
 /// Members are declared in dependency order; destruction relies on it.
-class EngineHome final : public Home {
+class EngineBackend final : public Backend {
  public:
     struct Parts {
         std::unique_ptr<store::cas::Engine> engine;
@@ -195,7 +196,7 @@ class EngineHome final : public Home {
         bool synchronous = false;
         bool new_store = false;
     };
-    EngineHome(asio::io_context& loop, Parts parts, Logger& log)
+    EngineBackend(asio::io_context& loop, Parts parts, Logger& log)
         : loop_(loop),
           log_(log),
           synchronous_(parts.synchronous),
@@ -256,12 +257,11 @@ class EngineHome final : public Home {
         store.advance(store_clock_now());
         return store;
     }
-    Result<void> begin() override { return {}; }
-
-    std::vector<Driven> driven() override {
-        return {{[this](Instant now) { front_.advance(now); }, [this] { return front_.next_due(); }}};
+    Result<std::vector<Driven>> begin() override {
+        return std::vector<Driven>{
+            {[this](Instant now) { front_.advance(now); }, [this] { return front_.next_due(); }}};
     }
-    Result<void> start(Driver& driver) override {
+    Result<void> start(Driver& driver, OnNode) override {
         driver_ = &driver;
         return {};
     }
@@ -346,22 +346,23 @@ class EngineHome final : public Home {
 
 }  // namespace
 
-Result<FrontHome> make_front_home(asio::io_context& loop, const FrontSettings& settings, Logger& log) {
-    std::string url = settings.url;
+MadeBackend make_engine_backend(asio::io_context& loop, const ServeOptions& options, Logger& log) {
+    std::string url = options.store;
     const auto synchronous = take_synchronous(url);
     if (!synchronous) return synchronous.error();
     auto engine = make_engine(loop, url);
     if (!engine) return engine.error();
     const std::string address = without_credentials(url);
-    auto file = open_memory(settings.state_dir, address, log);
+    auto file = open_memory(options.state_dir, address, log);
     if (!file) return file.error();
     const auto remembered = read_memory(file->get(), log);
-    EngineHome::Parts parts{.engine = std::move(*engine),
-                            .file = std::move(*file),
-                            .remembered = remembered.value_or(store::cas::FrontMemory{}),
-                            .synchronous = *synchronous,
-                            .new_store = settings.new_store && remembered};
-    return FrontHome{std::make_unique<EngineHome>(loop, std::move(parts), log), without_parameters(address)};
+    log.info("holdfast " HOLDFAST_VERSION ", a front of " + without_parameters(address));
+    EngineBackend::Parts parts{.engine = std::move(*engine),
+                               .file = std::move(*file),
+                               .remembered = remembered.value_or(store::cas::FrontMemory{}),
+                               .synchronous = *synchronous,
+                               .new_store = options.new_store && remembered};
+    return std::unique_ptr<Backend>(std::make_unique<EngineBackend>(loop, std::move(parts), log));
 }
 
 }  // namespace holdfast::server
