@@ -22,6 +22,7 @@ class Fd {
     int get() const { return number_; }
     explicit operator bool() const { return number_ >= 0; }
 
+    int release() { return std::exchange(number_, -1); }
     void close() {
         if (number_ >= 0) ::close(number_);
         number_ = -1;

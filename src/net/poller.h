@@ -11,13 +11,6 @@ class io_context;
 
 namespace holdfast::net {
 
-/// Hooks around a door's turn. `begins` reads the clock once for everything received together (T6); `ends` looks up
-/// what is due next.
-struct DoorTurn {
-    std::function<void()> begins;
-    std::function<void()> ends;
-};
-
 /// The ready sockets of one door. The door has an epoll set of its own, which the loop watches as one fd. All
 /// connections that are ready in a turn share the loop's cost per turn, and a socket is not read a second time only to
 /// get EAGAIN after a short read.

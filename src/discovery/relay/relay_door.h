@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "discovery/directory/directory.h"
 #include "discovery/relay/stream_table.h"
-#include "net/poller.h"
+#include "net/turns.h"
 
 namespace boost::asio {
 class io_context;

@@ -16,7 +16,7 @@ void Exchange::finish() {
 void Exchange::go_on(std::function<void()> step) {
     if (session_.is_closed()) return finish();
     session_.steps_.push_back({this, std::move(step)});
-    if (!session_.handling_) session_.parts_->wake_up(session_);
+    if (!session_.handling_) session_.wake();
 }
 
 void Exchange::waits(std::uint64_t ticket, Duration progress) {

@@ -14,7 +14,6 @@ namespace holdfast::doors::resp {
 namespace {
 
 using boost::asio::ip::tcp;
-using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t max_refused = 64;  // connections over the limit that get an error; more are just closed
 constexpr auto stop_grace = 2s;
@@ -22,16 +21,10 @@ constexpr auto warn_every = 1min;
 
 }  // namespace
 
-void RespDoorParts::wake_up(RespSession& session) {
-    if (session.is_closed()) return;
-    queue.add(session);
-    wake();
-}
-
 void RespDoorParts::note_same_value() {
     ++same_value_sets;
-    if (!options.warn || now < warn_again_at) return;
-    warn_again_at = now + warn_every;
+    if (!options.warn || turns.now() < warn_again_at) return;
+    warn_again_at = turns.now() + warn_every;
     options.warn(fmt::format(
         "a lock of a Redis client was refused because its key already holds the same value. If that is Redlock over "
         "several nodes of one cluster or fronts of one engine, it can never get a majority: all of them have the same "
@@ -45,7 +38,7 @@ void RespDoorParts::forget(RespSession& session) {
     const auto found = sessions.find(&session);
     if (found == sessions.end()) return;
     if (session.is_refused()) --refused;
-    closed.push_back(std::move(found->second));
+    turns.keep(std::move(found->second));
     sessions.erase(found);
     if (sessions.empty() && on_last_session) on_last_session();
 }
@@ -60,9 +53,6 @@ struct RespDoor::Impl : std::enable_shared_from_this<Impl> {
 
     Result<std::string> listen();
     void admit(tcp::socket socket);
-    void turn();
-    void turn_soon();
-    void run_queue();
     template <class Visit>
     void for_each_session(Visit visit);
     void check_sessions();
@@ -74,15 +64,13 @@ struct RespDoor::Impl : std::enable_shared_from_this<Impl> {
     net::Listener listener;
     boost::asio::steady_timer check_timer, stop_timer;
     std::function<void()> on_stopped;
-    bool in_turn = false, turn_posted = false;
 };
 
 Result<std::string> RespDoor::Impl::listen() {
     const auto bound = listener.listen(parts->options.address);
     if (!bound) return bound.error();
     parts->port = std::to_string(bound->port());
-    parts->wake = [this] { turn_soon(); };
-    parts->poller.start([this] { turn(); });
+    parts->turns.start();
     check_sessions();
     return net::text_of(*bound);
 }
@@ -98,51 +86,15 @@ void RespDoor::Impl::admit(tcp::socket socket) {
     if (error || scarce || (full && parts->refused >= max_refused)) return;
     const int bare = net::take_out(socket);
     if (bare < 0) return;
-    parts->now = Clock::now();
     auto session = std::make_shared<RespSession>(bare, parts, net::text_of(peer), ++parts->connections_accepted);
-    if (!parts->poller.add(bare, session.get())) return;
+    if (!parts->turns.poller().add(bare, session.get())) return;
     parts->sessions.emplace(session.get(), session);
     if (!full) return;
     ++parts->refused;
     session->refuse_connection("max number of clients reached");
 }
 
-// ---- turns ----
-
-void RespDoor::Impl::turn() {
-    if (parts->gone) return;
-    in_turn = true;
-    parts->now = Clock::now();
-    const auto ready = parts->poller.ready();
-    for (const net::Poller::Ready& one : ready)
-        if (one.input) static_cast<RespSession*>(one.who)->receive(one.broken);
-    parts->turn.begins();  // after the last byte was received, so that no grant starts before its request (T3)
-    for (const net::Poller::Ready& one : ready)
-        parts->queue.add(*static_cast<RespSession*>(one.who));
-    run_queue();
-    parts->turn.ends();
-    in_turn = false;
-    parts->closed.clear();
-    if (!parts->queue.is_empty()) turn_soon();
-}
-
-/// Runs what is ready, what was left by the last turn, and what they wake.
-void RespDoor::Impl::run_queue() {
-    parts->queue.begin_turn();
-    while (RespSession* session = parts->queue.next()) {
-        session->handle();
-        parts->queue.done(*session);  // it exists: `closed` keeps it until the end of the turn
-    }
-}
-
-void RespDoor::Impl::turn_soon() {
-    if (in_turn || turn_posted || parts->gone) return;
-    turn_posted = true;
-    boost::asio::post(loop, [self = shared_from_this()] {
-        self->turn_posted = false;
-        self->turn();
-    });
-}
+// ---- time ----
 
 /// Iterates over a copy, since a session may remove itself during the visit.
 template <class Visit>
@@ -153,18 +105,16 @@ void RespDoor::Impl::for_each_session(Visit visit) {
         all.push_back(entry.second);
     for (const auto& session : all)
         visit(*session);
-    if (!in_turn) parts->closed.clear();
 }
 
 /// One timer for the deadlines and the buffers of all sessions. Deadlines are seconds long, so firing a fraction late
 /// is fine.
 void RespDoor::Impl::check_sessions() {
-    parts->now = Clock::now();
-    parts->turn.begins();
-    for (const auto& session : net::over_buffer_limit(parts->sessions, parts->options.max_buffer_bytes))
-        session->close();
-    for_each_session([&](RespSession& session) { session.check(parts->now); });
-    parts->turn.ends();
+    parts->turns.between([this] {
+        for (const auto& session : net::over_buffer_limit(parts->sessions, parts->options.max_buffer_bytes))
+            session->close();
+        for_each_session([&](RespSession& session) { session.check(parts->turns.now()); });
+    });
     Duration shortest = std::min(parts->options.write_timeout, parts->options.read_timeout);
     if (parts->options.idle_timeout > Duration::zero()) shortest = std::min(shortest, parts->options.idle_timeout);
     check_timer.expires_after(std::clamp<Duration>(shortest / 10, 10ms, 100ms));
@@ -179,7 +129,6 @@ void RespDoor::Impl::stop(std::function<void()> done) {
     listener.close();
     on_stopped = std::move(done);
     parts->stopping = true;
-    parts->now = Clock::now();
     for_each_session([](RespSession& session) { session.stop(); });
     if (parts->sessions.empty()) return stopped();
     parts->on_last_session = [this] { stopped(); };
@@ -210,7 +159,6 @@ RespDoor::RespDoor(boost::asio::io_context& loop, authority::Authority& authorit
 RespDoor::~RespDoor() {
     RespDoorParts& parts = *impl_->parts;
     parts.gone = true;
-    parts.wake = [] {};
     parts.on_last_session = nullptr;
     impl_->listener.close();
     impl_->on_stopped = nullptr;
@@ -219,7 +167,7 @@ RespDoor::~RespDoor() {
     parts.hub.shut();
     impl_->for_each_session([](RespSession& session) { session.close(); });
     parts.sessions.clear();
-    parts.poller.stop();
+    parts.turns.stop();
 }
 
 Result<std::string> RespDoor::listen() {

@@ -8,7 +8,7 @@
 #include "authority/authority.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "net/poller.h"
+#include "net/turns.h"
 
 namespace boost::asio {
 class io_context;

@@ -24,7 +24,7 @@ void line(std::string& out, std::string_view name, std::string_view value) {
 
 void put_server(std::string& out, RespDoorParts& parts) {
     using std::chrono::seconds;
-    const auto up = std::chrono::duration_cast<seconds>(parts.now - parts.started_at).count();
+    const auto up = std::chrono::duration_cast<seconds>(parts.turns.now() - parts.started_at).count();
     line(out, "redis_version", redis_version);
     line(out, "redis_mode", "standalone");
     line(out, "holdfast_version", parts.options.version);

@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "authority/store_call.h"
 #include "base/assert.h"
@@ -57,17 +54,13 @@ bool is_of_a_web_page(std::string_view name) {
 }  // namespace
 
 RespSession::RespSession(int socket, std::shared_ptr<RespDoorParts> parts, std::string peer, std::uint64_t id)
-    : socket_(socket),
+    : transport_(socket),
       parts_(std::move(parts)),
       peer_(std::move(peer)),
       id_(id),
       scoped_(parts_->authority),
-      since_(parts_->now),
-      active_at_(parts_->now) {}
-
-RespSession::~RespSession() {
-    if (socket_ >= 0) ::close(socket_);
-}
+      since_(parts_->turns.now()),
+      active_at_(parts_->turns.now()) {}
 
 // ---- input ----
 
@@ -106,15 +99,11 @@ void RespSession::receive(bool hung_up) {
     if (lingering_) begin_ = end_;
     if (stopped_short_ && !hung_up) return;  // there is enough to do
     make_room();
-    const ssize_t got = ::recv(socket_, input_.data() + end_, std::min(input_.size() - end_, max_received_bytes), 0);
-    if (got > 0) {
-        end_ += static_cast<std::size_t>(got);
-        active_at_ = parts_->now;
-    } else if (got == 0) {
-        ended_ = true;
-    } else if (errno != EAGAIN && errno != EINTR) {
-        broken_ = true;
-    }
+    const auto got = transport_.read_some({input_.data() + end_, std::min(input_.size() - end_, max_received_bytes)});
+    end_ += got.bytes;
+    if (got.bytes > 0) active_at_ = parts_->turns.now();
+    ended_ |= got.ended;
+    broken_ |= got.broken;
 }
 
 // ---- commands ----
@@ -148,9 +137,9 @@ void RespSession::handle_commands() {
         for (std::size_t i = 0; i < batch.size(); ++i)
             dispatch(batch.command(i), batch.words(i));
         begin_ = read_to_;
-        if (handled / commands_per_clock != (handled + batch.size()) / commands_per_clock) parts_->turn.begins();
+        if (handled / commands_per_clock != (handled + batch.size()) / commands_per_clock) parts_->turns.read_clock();
         handled += batch.size();
-        has_time = begin_ == end_ || !parts_->queue.is_slice_over();
+        has_time = begin_ == end_ || !parts_->turns.queue().is_slice_over();
     }
     if (outcome == Outcome::malformed && !ending_) {
         refuse_command("ERR Protocol error:", reader_.error());
@@ -161,7 +150,7 @@ void RespSession::handle_commands() {
     if (outcome != Outcome::more)
         half_since_.reset();
     else if (!half_since_ || handled > 0)
-        half_since_ = parts_->now;
+        half_since_ = parts_->turns.now();
     parts_->commands_handled += handled;
     if (begin_ == end_ || ending_) give_up_input();
 }
@@ -174,7 +163,7 @@ void RespSession::take_steps() {
         const Step step = std::move(steps_.front());
         steps_.pop_front();
         step.run();
-    } while (!steps_.empty() && !parts_->queue.is_slice_over());
+    } while (!steps_.empty() && !parts_->turns.queue().is_slice_over());
     handling_ = false;
     move_on();
 }
@@ -311,7 +300,7 @@ void RespSession::finished(Exchange& exchange) {
     if (watched_) watch_less();
     if (exchange.direct_ || handling_) return;  // the session is handling commands and checks at once
     if (is_closed()) return move_on();
-    parts_->wake_up(*this);
+    wake();
 }
 
 /// Outputs finished replies in order, up to the first unfinished one.
@@ -335,7 +324,7 @@ void RespSession::push(std::string_view message) {
     if (is_gone() || broken_) return;
     pushes_ += message;
     if (waiting_bytes() > max_pushes_bytes) broken_ = true;
-    if (!handling_) parts_->wake_up(*this);
+    if (!handling_) wake();
 }
 
 void RespSession::send() {
@@ -343,31 +332,31 @@ void RespSession::send() {
     output_ += pushes_;
     pushes_.clear();
     if (broken_) return close();
-    if (!writing_.is_waiting()) writing_.begin(parts_->now);
-    while (sent_ < output_.size()) {
-        const ssize_t took = ::send(socket_, output_.data() + sent_, output_.size() - sent_, MSG_NOSIGNAL);
-        if (took < 0 && errno == EINTR) continue;
-        if (took < 0 && errno != EAGAIN) return close();
-        if (took < 0) break;
-        sent_ += static_cast<std::size_t>(took);
-    }
-    writing_.sent(sent_, parts_->now);
+    if (!writing_.is_waiting()) writing_.begin(parts_->turns.now());
+    const auto sent = transport_.write_some(std::string_view(output_).substr(sent_));
+    if (sent.broken) return close();
+    sent_ += sent.bytes;
+    writing_.sent(sent_, parts_->turns.now());
     if (sent_ == output_.size()) {
         sent_ = 0;
         writing_.end();
         output_.clear();
         parts_->buffers.give_back_output(output_);
         if (ending_ && first_ == nullptr) return linger();
-        if (stopped_short_ && has_room()) parts_->wake_up(*this);
+        if (stopped_short_ && has_room()) wake();
     }
-    if (!steps_.empty()) parts_->wake_up(*this);
+    if (!steps_.empty()) wake();
     look_for({wants_input(), sent_ < output_.size()});
+}
+
+void RespSession::wake() {
+    if (!is_closed()) parts_->turns.wake(*this);
 }
 
 void RespSession::look_for(net::Poller::Interest interest) {
     if (interest.input == interest_.input && interest.output == interest_.output) return;
     interest_ = interest;
-    parts_->poller.change(socket_, this, interest);
+    parts_->turns.poller().change(transport_.fd(), this, transport_.wants(interest));
 }
 
 // ---- the end ----
@@ -386,7 +375,7 @@ void RespSession::leave() {
 void RespSession::watch_closely() {
     if (watched_ || is_closed()) return;
     watched_ = true;
-    net::watch_peer(socket_, net::Watch::close);
+    net::watch_peer(transport_.fd(), net::Watch::close);
 }
 
 void RespSession::watch_less() {
@@ -394,17 +383,17 @@ void RespSession::watch_less() {
         if (exchange->ticket_ != 0) return;
     watched_ = false;
     show_every_ = Duration::zero();
-    if (!is_closed()) net::watch_peer(socket_, net::Watch::usual);
+    if (!is_closed()) net::watch_peer(transport_.fd(), net::Watch::usual);
 }
 
 /// Uses the shortest interval that any waiting command asked for.
 void RespSession::show_progress(Duration every) {
-    if (show_every_ == Duration::zero()) shown_at_ = parts_->now;
+    if (show_every_ == Duration::zero()) shown_at_ = parts_->turns.now();
     show_every_ = show_every_ == Duration::zero() ? every : std::min(show_every_, every);
 }
 
 void RespSession::push_progress() {
-    shown_at_ = parts_->now;
+    shown_at_ = parts_->turns.now();
     if (client_.protocol != codec::resp::Protocol::resp3)
         return;  // the client switched to RESP2, where this would be taken for a reply
     std::int64_t waiting = 0;
@@ -427,9 +416,9 @@ void RespSession::cancel_waits() {
 void RespSession::linger() {
     if (lingering_) return;
     leave();
-    if (ended_ || parts_->stopping || ::shutdown(socket_, SHUT_WR) != 0) return close();
+    if (ended_ || parts_->stopping || !transport_.end_sending()) return close();
     lingering_ = true;
-    linger_until_ = parts_->now + linger_for;
+    linger_until_ = parts_->turns.now() + linger_for;
     look_for({true, false});
 }
 
@@ -437,8 +426,8 @@ void RespSession::close() {
     if (is_closed()) return;
     const auto alive = shared_from_this();
     if (!parts_->gone) leave();
-    parts_->poller.remove(socket_);
-    ::close(std::exchange(socket_, -1));
+    parts_->turns.poller().remove(transport_.fd());
+    transport_.close();
     if (is_linked()) unlink();
     give_up_input();
     for (const Step& step : std::exchange(steps_, {}))

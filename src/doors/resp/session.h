@@ -21,8 +21,8 @@
 #include "doors/resp/scan_cursors.h"
 #include "doors/resp/scoped_leases.h"
 #include "doors/resp/subscriptions.h"
-#include "net/poller.h"
-#include "net/run_queue.h"
+#include "net/transport.h"
+#include "net/turns.h"
 #include "net/write_progress.h"
 #include "redis/script_cache.h"
 
@@ -55,28 +55,22 @@ struct RespDoorParts {
                   net::DoorTurn turn_given)
         : authority(authority_given),
           options(std::move(options_given)),
-          turn(std::move(turn_given)),
-          poller(loop),
+          turns(loop, std::move(turn_given)),
           hub(authority_given) {}
 
     authority::Authority& authority;
     RespDoorOptions options;
-    net::DoorTurn turn;
-    net::Poller poller;
+    net::Turns<RespSession> turns;
     CommandTable commands;
     Buffers buffers;
     CommandBatch batch;  ///< of the session being handled
     SubscriberHub hub;
     redis::ScriptCache scripts;
     std::unordered_map<RespSession*, std::shared_ptr<RespSession>> sessions;
-    std::size_t refused = 0;                           ///< number of sessions over the limit, which only get an error
-    net::RunQueue<RespSession> queue;                  ///< of those with something to handle or to send
-    std::vector<std::shared_ptr<RespSession>> closed;  ///< kept alive until the end of the turn
-    std::function<void()> wake;                        ///< schedules a turn, unless one is under way
-    std::function<void()> on_last_session;             ///< while stopping
+    std::size_t refused = 0;                ///< number of sessions over the limit, which only get an error
+    std::function<void()> on_last_session;  ///< while stopping
     std::uint64_t commands_handled = 0;
     std::uint64_t connections_accepted = 0;
-    std::chrono::steady_clock::time_point now;  ///< of this turn
     std::chrono::steady_clock::time_point started_at = std::chrono::steady_clock::now();
     std::string port;
     bool stopping = false;
@@ -87,8 +81,6 @@ struct RespDoorParts {
 
     /// Counts a lock refused for its own value, and warns at most once per minute.
     void note_same_value();
-    /// Schedules the session for this turn or a later one.
-    void wake_up(RespSession& session);
     void forget(RespSession& session);
 };
 
@@ -103,7 +95,6 @@ class RespSession : public std::enable_shared_from_this<RespSession>, public net
     static constexpr std::size_t max_pushes_bytes = 1024 * 1024;
 
     RespSession(int socket, std::shared_ptr<RespDoorParts> parts, std::string peer, std::uint64_t id);
-    ~RespSession();
     RespSession(const RespSession&) = delete;
     RespSession& operator=(const RespSession&) = delete;
 
@@ -120,10 +111,10 @@ class RespSession : public std::enable_shared_from_this<RespSession>, public net
     void refuse_connection(std::string_view error);
     bool is_refused() const { return refused_; }
     void close();
-    bool is_closed() const { return socket_ < 0; }
+    bool is_closed() const { return !transport_.is_open(); }
     /// The client has left, or was disconnected.
     bool is_gone() const { return left_; }
-    int socket() const { return socket_; }
+    int socket() const { return transport_.fd(); }
     /// The memory of its buffers.
     std::size_t held_bytes() const { return input_.capacity() + output_.capacity() + pushes_.capacity() + kept_bytes_; }
 
@@ -176,12 +167,13 @@ class RespSession : public std::enable_shared_from_this<RespSession>, public net
     void watch_less();
     void show_progress(Duration every);
     void push_progress();
+    void wake();
     void linger();
     void give_up_on_command();
     void look_for(net::Poller::Interest interest);
     std::size_t waiting_bytes() const { return output_.size() - sent_ + pushes_.size() + kept_bytes_; }
 
-    int socket_;
+    net::Transport transport_;
     std::shared_ptr<RespDoorParts> parts_;
     std::string peer_;
     std::uint64_t id_;
