@@ -18,7 +18,6 @@ using Role = RelaySession::Role;
 
 namespace {
 
-constexpr std::size_t buffer_bytes = 64 * 1024;
 constexpr int updates_per_clock = 16;  // each verifies a signature: in a long turn the clock is read again (T2)
 constexpr std::size_t closed_per_turn = 64;
 constexpr Duration linger_for = 2s;  // so that the peer can read the reason
@@ -33,29 +32,36 @@ struct RelayDoor::Impl : std::enable_shared_from_this<Impl> {
         : loop(loop_given),
           directory(directory_given),
           options(std::move(options_given)),
-          turn(std::move(turn_given)),
-          poller(loop),
+          turns(loop, with_time(std::move(turn_given)), [this] { return close_departed(); }),
+          shared(turns.poller()),
           pump([this](std::vector<std::uint64_t> ids) { on_streams_ended(std::move(ids)); }),
-          sessions({options.stranger_timeout, options.publisher_timeout, linger_for}, [this] { turn_soon(); }),
+          sessions({options.stranger_timeout, options.publisher_timeout, linger_for}, turns),
           protocol(std::make_shared<RelayProtocol>(
               directory, RelayProtocol::Limits{options.max_publishers, options.streams}, sessions, pump)),
           metrics(registry),
           listener(loop, [this](tcp::socket socket) { admit(std::move(socket)); }),
           sweep_timer(loop),
-          stop_timer(loop),
-          buffer(buffer_bytes, '\0') {}
+          stop_timer(loop) {
+        shared.handle = [this](RelaySession& session) { handle(session); };
+    }
+
+    /// Sets the protocol's time as well.
+    net::DoorTurn with_time(net::DoorTurn given) {
+        return {[this, begins = std::move(given.begins)] {
+                    begins();
+                    protocol->now = Clock::now();
+                },
+                std::move(given.ends)};
+    }
 
     Result<std::string> listen();
     void admit(tcp::socket socket);
     void refuse_banned(RelaySession& session);
-    void take_turn();
-    void turn_soon();
     void handle(RelaySession& session);
     void handle_messages(RelaySession& session);
-    void run_queue();
     void send(RelaySession& session);
     void depart(RelaySession& session);
-    void close_departed();
+    bool close_departed();
     void sweep();
     void on_streams_ended(std::vector<std::uint64_t> ids);
     Counts counts() const;
@@ -67,20 +73,19 @@ struct RelayDoor::Impl : std::enable_shared_from_this<Impl> {
     boost::asio::io_context& loop;
     directory::Directory& directory;
     const RelayDoorOptions options;
-    const net::DoorTurn turn;
-    net::Poller poller;
+    net::Turns<RelaySession> turns;
+    RelaySession::Shared shared;
     StreamPump pump;
     SessionTable sessions;
     std::shared_ptr<RelayProtocol> protocol;
     RelayMetrics metrics;
     net::Listener listener;
     boost::asio::steady_timer sweep_timer, stop_timer;
-    std::string buffer;
 
     std::deque<std::uint64_t> departed;  // to be closed, a bounded number per turn
     std::uint64_t last_id = 0;
     int updates_since_clock = 0;
-    bool in_turn = false, turn_posted = false, stopping = false, is_shut = false;
+    bool stopping = false, is_shut = false;
     std::function<void()> on_stopped;
 };
 
@@ -89,7 +94,7 @@ Result<std::string> RelayDoor::Impl::listen() {
     const auto bound = listener.listen(options.address);
     if (!bound) return bound.error();
     directory.relay_address(options.told.empty() ? net::text_of(*bound) : options.told);
-    poller.start([this] { take_turn(); });
+    turns.start();
     sweep();
     return net::text_of(*bound);
 }
@@ -102,8 +107,8 @@ void RelayDoor::Impl::admit(tcp::socket socket) {
     if (net::leaves_fewer_files(socket.native_handle(), net::files_left_by_others)) return;
     const int bare = error ? -1 : net::take_out(socket);
     if (bare < 0) return;
-    auto made = std::make_unique<RelaySession>(bare, ++last_id, net::text_of(peer), poller);
-    if (!poller.add(bare, made.get())) return;
+    auto made = std::make_unique<RelaySession>(bare, ++last_id, net::text_of(peer), shared);
+    if (!turns.poller().add(bare, made.get())) return;
     RelaySession& session = sessions.add(std::move(made));
     if (sessions.strangers() > options.max_strangers) depart(sessions.oldest_stranger());
     if (const Error* why = options.not_yet(); why != nullptr) return protocol->fail(session, why->code, why->message);
@@ -119,50 +124,12 @@ void RelayDoor::Impl::refuse_banned(RelaySession& session) {
 void RelayDoor::Impl::depart(RelaySession& session) {
     if (std::exchange(session.is_departed, true)) return;
     sessions.unlist(session);
-    poller.remove(session.socket());
+    turns.poller().remove(session.socket());
     departed.push_back(session.id());
-    turn_soon();
+    turns.soon();
 }
 
 // ---- turns ----
-
-void RelayDoor::Impl::take_turn() {
-    if (is_shut) return;
-    in_turn = true;
-    updates_since_clock = 0;
-    const auto ready = poller.ready();
-    for (const net::Poller::Ready& one : ready)
-        if (one.input) static_cast<RelaySession*>(one.who)->receive(buffer, one.broken);
-    turn.begins();  // after the last byte was received, so that no grant is dated before its request (T3)
-    protocol->now = Clock::now();
-    for (const net::Poller::Ready& one : ready)
-        sessions.wake(*static_cast<RelaySession*>(one.who));
-    run_queue();
-    close_departed();
-    turn.ends();
-    in_turn = false;
-    sessions.bury();
-    if (!sessions.queue().is_empty() || !departed.empty()) turn_soon();
-}
-
-void RelayDoor::Impl::turn_soon() {
-    if (in_turn || turn_posted || is_shut) return;
-    turn_posted = true;
-    boost::asio::post(loop, [self = shared_from_this()] {
-        self->turn_posted = false;
-        self->take_turn();
-    });
-}
-
-/// Runs what is ready, what was left by the last turn, and what they wake.
-void RelayDoor::Impl::run_queue() {
-    net::RunQueue<RelaySession>& queue = sessions.queue();
-    queue.begin_turn();
-    while (RelaySession* session = queue.next()) {
-        handle(*session);
-        queue.done(*session);  // it exists: none is destroyed before the end of the turn
-    }
-}
 
 void RelayDoor::Impl::handle(RelaySession& session) {
     if (!session.is_open() || session.is_departed) return;
@@ -180,8 +147,8 @@ void RelayDoor::Impl::handle_messages(RelaySession& session) {
         if (!message) return protocol->fail(session, "malformed", message.error().message);
         if (!*message) return;
         const bool was_update = protocol->handle(session, std::move(**message));
-        if (was_update && ++updates_since_clock % updates_per_clock == 0) turn.begins();
-        has_time = !sessions.queue().is_slice_over();
+        if (was_update && ++updates_since_clock % updates_per_clock == 0) turns.read_clock();
+        has_time = !turns.queue().is_slice_over();
     }
 }
 
@@ -194,7 +161,8 @@ void RelayDoor::Impl::send(RelaySession& session) {
     session.look_for_more();
 }
 
-void RelayDoor::Impl::close_departed() {
+/// Returns true if there are more to close.
+bool RelayDoor::Impl::close_departed() {
     for (std::size_t i = 0; i < closed_per_turn && !departed.empty(); ++i) {
         RelaySession* session = sessions.find_departed(departed.front());
         departed.pop_front();
@@ -203,6 +171,7 @@ void RelayDoor::Impl::close_departed() {
         sessions.close(*session);
     }
     stop_if_idle();
+    return !departed.empty();
 }
 
 // ---- time ----
@@ -211,9 +180,7 @@ void RelayDoor::Impl::close_departed() {
 void RelayDoor::Impl::sweep() {
     for (RelaySession* session : sessions.overdue(4 * closed_per_turn))
         depart(*session);
-    turn.begins();
-    protocol->advance(Clock::now(), 4 * closed_per_turn);
-    turn.ends();
+    turns.between([this] { protocol->advance(turns.now(), 4 * closed_per_turn); });
     metrics.tell(counts(), protocol->book());
     const Duration shortest =
         std::min({options.stranger_timeout, options.publisher_timeout, options.streams.ticket_life});
@@ -280,7 +247,7 @@ void RelayDoor::Impl::shut() {
     for (const auto& entry : sessions.all())
         entry.second->close();
     sessions.clear();
-    poller.stop();
+    turns.stop();
     pump.stop();
 }
 

@@ -1,9 +1,6 @@
 #include "discovery/relay/relay_session.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <sys/socket.h>
-#include <unistd.h>
 #include <utility>
 
 #include "codec/frame.h"
@@ -17,12 +14,8 @@ constexpr std::size_t max_unread_bytes = 256 * 1024;  // including offers, befor
 
 }  // namespace
 
-RelaySession::RelaySession(int socket, std::uint64_t id, std::string peer, net::Poller& poller)
-    : socket_(socket), id_(id), peer_(std::move(peer)), poller_(poller) {}
-
-RelaySession::~RelaySession() {
-    if (is_open()) ::close(socket_);
-}
+RelaySession::RelaySession(int socket, std::uint64_t id, std::string peer, Shared& shared)
+    : transport_(socket), id_(id), peer_(std::move(peer)), shared_(shared) {}
 
 // ---- input ----
 
@@ -39,22 +32,20 @@ bool RelaySession::wants_input() const {
     }
 }
 
-void RelaySession::receive(std::string& buffer, bool hung_up) {
+void RelaySession::receive(bool hung_up) {
     if (!wants_input()) {
         broken_ |= hung_up;
         return;
     }
     const std::size_t bound = role == Role::consumer ? max_early_bytes : max_input_bytes;
+    std::string& buffer = shared_.buffer;
     const std::size_t room = role == Role::leaving ? buffer.size() : bound - (input_.size() - begin_);
-    const ssize_t got = ::recv(socket_, buffer.data(), std::min(room, buffer.size()), 0);
-    if (got > 0 && role != Role::leaving) {
-        compact();
-        input_.append(buffer, 0, static_cast<std::size_t>(got));
-    } else if (got == 0) {
-        ended_ = true;
-    } else if (got < 0 && errno != EAGAIN && errno != EINTR) {
-        broken_ = true;
-    }
+    const auto got = transport_.read_some({buffer.data(), std::min(room, buffer.size())});
+    ended_ |= got.ended;
+    broken_ |= got.broken;
+    if (got.bytes == 0 || role == Role::leaving) return;
+    compact();
+    input_.append(buffer, 0, got.bytes);
 }
 
 void RelaySession::compact() {
@@ -85,13 +76,9 @@ std::string RelaySession::take_input() {
 
 bool RelaySession::send() {
     if (broken_ || unsent() > max_unread_bytes) return false;
-    while (sent_ < output_.size()) {
-        const ssize_t took = ::send(socket_, output_.data() + sent_, output_.size() - sent_, MSG_NOSIGNAL);
-        if (took < 0 && errno == EINTR) continue;
-        if (took < 0 && errno != EAGAIN) return false;
-        if (took < 0) break;
-        sent_ += static_cast<std::size_t>(took);
-    }
+    const auto sent = transport_.write_some(std::string_view(output_).substr(sent_));
+    if (sent.broken) return false;
+    sent_ += sent.bytes;
     if (sent_ == output_.size()) {
         sent_ = 0;
         std::string().swap(output_);
@@ -105,20 +92,22 @@ void RelaySession::look_for_more() {
     const net::Poller::Interest interest{wants_input(), unsent() > 0};
     if (!is_open() || (interest.input == interest_.input && interest.output == interest_.output)) return;
     interest_ = interest;
-    poller_.change(socket_, this, interest);
+    shared_.poller.change(socket(), this, transport_.wants(interest));
 }
 
 void RelaySession::end_sending() {
-    ::shutdown(socket_, SHUT_WR);
+    broken_ |= !transport_.end_sending();
 }
 
 int RelaySession::release() {
-    poller_.remove(socket_);
-    return std::exchange(socket_, -1);
+    shared_.poller.remove(socket());
+    return transport_.release();
 }
 
 void RelaySession::close() {
-    if (is_open()) ::close(release());
+    if (!is_open()) return;
+    shared_.poller.remove(socket());
+    transport_.close();
 }
 
 }  // namespace holdfast::discovery::relay

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "discovery/protocol.h"
 #include "net/poller.h"
 #include "net/run_queue.h"
+#include "net/transport.h"
 
 namespace holdfast::discovery::relay {
 
@@ -21,10 +23,17 @@ class RelaySession;
 using DeadlineList = std::list<RelaySession*>;
 
 /// One connection to the relay's door: frames in, frames out. Owns the socket and its buffers, which are freed when
-/// empty. RelayProtocol interprets the messages.
+/// empty. RelayProtocol interprets the messages, when the door runs the connection.
 class RelaySession : public net::Runnable {
  public:
     using Time = std::chrono::steady_clock::time_point;
+    /// What connections share.
+    struct Shared {
+        explicit Shared(net::Poller& poller_given) : poller(poller_given) {}
+        net::Poller& poller;
+        std::string buffer = std::string(64 * 1024, '\0');  ///< to receive into
+        std::function<void(RelaySession&)> handle;
+    };
 
     enum class Role : std::uint8_t {
         stranger,   ///< has not identified itself yet
@@ -33,18 +42,18 @@ class RelaySession : public net::Runnable {
         leaving,    ///< was sent the reason, and only has to read it
     };
 
-    RelaySession(int socket, std::uint64_t id, std::string peer, net::Poller& poller);
-    ~RelaySession();
+    RelaySession(int socket, std::uint64_t id, std::string peer, Shared& shared);
     RelaySession(const RelaySession&) = delete;
     RelaySession& operator=(const RelaySession&) = delete;
 
     std::uint64_t id() const { return id_; }
     const std::string& peer() const { return peer_; }
-    int socket() const { return socket_; }
-    bool is_open() const { return socket_ >= 0; }
+    int socket() const { return transport_.fd(); }
+    bool is_open() const { return transport_.is_open(); }
 
-    /// Receives the available bytes through a shared buffer. `hung_up`: nothing can be sent any more.
-    void receive(std::string& buffer, bool hung_up);
+    /// Receives the available bytes. `hung_up`: nothing can be sent any more.
+    void receive(bool hung_up);
+    void handle() { shared_.handle(*this); }
     /// The next received message; nullopt if it is incomplete. Error `malformed`.
     Result<std::optional<Message>> next_message();
     /// True if there may be another message.
@@ -82,10 +91,10 @@ class RelaySession : public net::Runnable {
     bool wants_input() const;
     void compact();
 
-    int socket_;
+    net::Transport transport_;
     std::uint64_t id_;
     std::string peer_;
-    net::Poller& poller_;
+    Shared& shared_;
     std::string input_;  // from begin_ on
     std::size_t begin_ = 0;
     std::string output_;  // from sent_ on

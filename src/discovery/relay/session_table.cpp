@@ -51,7 +51,7 @@ void SessionTable::unlist(RelaySession& session) {
 
 void SessionTable::remove(RelaySession& session) {
     unlist(session);
-    removed_.push_back(std::move(sessions_.extract(session.id()).mapped()));
+    turns_.keep(std::move(sessions_.extract(session.id()).mapped()));
 }
 
 int SessionTable::hand_over(RelaySession& session) {
@@ -62,11 +62,6 @@ int SessionTable::hand_over(RelaySession& session) {
 void SessionTable::close(RelaySession& session) {
     remove(session);
     session.close();
-}
-
-void SessionTable::wake(RelaySession& session) {
-    queue_.add(session);
-    on_work_();
 }
 
 std::vector<RelaySession*> SessionTable::overdue(std::size_t most) const {

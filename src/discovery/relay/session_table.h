@@ -1,17 +1,16 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <unordered_map>
 #include <vector>
 
 #include "base/time.h"
 #include "discovery/relay/relay_session.h"
+#include "net/turns.h"
 
 namespace holdfast::discovery::relay {
 
-/// The connections of the relay's door: by number, for each role in deadline order, and those that can continue. Closes
-/// none by itself.
+/// The connections of the relay's door: by number, and for each role in deadline order. Closes none by itself.
 class SessionTable {
  public:
     using Role = RelaySession::Role;
@@ -21,9 +20,7 @@ class SessionTable {
     struct Timeouts {
         Duration stranger, publisher, leaving;
     };
-    /// `on_work` is called whenever a connection is woken.
-    SessionTable(Timeouts timeouts, std::function<void()> on_work)
-        : timeouts_(timeouts), on_work_(std::move(on_work)) {}
+    SessionTable(Timeouts timeouts, net::Turns<RelaySession>& turns) : timeouts_(timeouts), turns_(turns) {}
 
     /// Adds a connection as a stranger.
     RelaySession& add(std::unique_ptr<RelaySession> session);
@@ -33,17 +30,13 @@ class SessionTable {
     void list(RelaySession& session, Role role);
     /// Removes its deadline.
     void unlist(RelaySession& session);
-    /// Removes the session and transfers its socket to the caller. The session is destroyed by bury().
+    /// Removes the session and transfers its socket to the caller. The session exists until the end of the turn.
     int hand_over(RelaySession& session);
-    /// Removes and closes the session, which is destroyed by bury().
+    /// Removes and closes the session, which exists until the end of the turn.
     void close(RelaySession& session);
-    /// Destroys the removed sessions, to be called when nothing refers to one any more.
-    void bury() { removed_.clear(); }
 
     /// The connection has something to send or to read.
-    void wake(RelaySession& session);
-    /// The connections that were woken.
-    net::RunQueue<RelaySession>& queue() { return queue_; }
+    void wake(RelaySession& session) { turns_.wake(session); }
 
     /// The connections past their deadline, at most `most` per role.
     std::vector<RelaySession*> overdue(std::size_t most) const;
@@ -63,10 +56,8 @@ class SessionTable {
     void remove(RelaySession& session);
 
     const Timeouts timeouts_;
-    const std::function<void()> on_work_;
+    net::Turns<RelaySession>& turns_;
     Sessions sessions_;
-    std::vector<std::unique_ptr<RelaySession>> removed_;
-    net::RunQueue<RelaySession> queue_;
     DeadlineList strangers_, publishers_, leaving_;
 };
 
