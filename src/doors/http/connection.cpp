@@ -1,7 +1,6 @@
 #include "doors/http/connection.h"
 
 #include <algorithm>
-#include <boost/asio/error.hpp>
 #include <cstring>
 
 namespace holdfast::doors::http {
@@ -13,19 +12,20 @@ constexpr auto linger_for = 2s;
 
 }  // namespace
 
-Connection::Connection(boost::asio::ip::tcp::socket socket, Duration write_timeout)
-    : socket_(std::move(socket)), write_timeout_(write_timeout) {
-    boost::system::error_code ignored;
-    socket_.set_option(boost::asio::ip::tcp::no_delay(true), ignored);
-    socket_.set_option(boost::asio::socket_base::keep_alive(true), ignored);
-}
+Connection::Connection(int socket, Turns& turns, Duration write_timeout)
+    : transport_(socket), turns_(turns), write_timeout_(write_timeout) {}
 
 bool Connection::peer_is_there() const {
-    // Asio's handle is not const.
-    return !ended_ && !closed_ && holdfast::net::peer_is_there(const_cast<Connection*>(this)->socket_.native_handle());
+    return !ended_ && !is_closed() && holdfast::net::peer_is_there(transport_.fd());
 }
 
-/// Moves the unread input to the front, or grows the buffer if it is there already. REQUIRES: no read is under way.
+void Connection::wake() {
+    if (!is_closed()) turns_.wake(*this);
+}
+
+// ---- input ----
+
+/// Moves the unread input to the front, or grows the buffer if it is there already.
 void Connection::make_room() {
     if (begin_ == end_) begin_ = end_ = 0;
     if (end_ < input_.size()) return;
@@ -37,65 +37,72 @@ void Connection::make_room() {
     }
 }
 
-void Connection::read_on() {
-    if (reading_ || ended_ || closed_ || is_input_full()) return;
-    make_room();
-    reading_ = true;
-    socket_.async_read_some(boost::asio::buffer(input_.data() + end_, input_.size() - end_),
-                            [self = shared_from_this()](boost::system::error_code error, std::size_t bytes) {
-                                self->on_read(error, bytes);
-                            });
-}
-
-void Connection::on_read(boost::system::error_code error, std::size_t bytes) {
-    reading_ = false;
-    if (closed_) return;
-    if (error && error != boost::asio::error::eof) return close();
-    ended_ = error == boost::asio::error::eof;
-    end_ += bytes;
-    if (finishing_) {
-        begin_ = end_;
-        if (lingering_ && ended_) return close();
-    } else {
-        on_input();
-    }
-    read_on();
-}
-
-void Connection::flush() {
-    if (closed_ || !writing_.empty()) return;
-    if (output_.empty()) {
-        if (finishing_) linger();
+void Connection::receive(bool hung_up) {
+    if (is_closed()) return;
+    if (!wants_input()) {
+        broken_ |= hung_up;
         return;
     }
-    std::swap(output_, writing_);
-    progress_.begin(Clock::now());
-    write_some();
+    if (finishing_) begin_ = end_;
+    make_room();
+    const auto got = transport_.read_some({input_.data() + end_, input_.size() - end_});
+    end_ += got.bytes;
+    ended_ |= got.ended;
+    broken_ |= got.broken;
 }
 
-void Connection::write_some() {
-    socket_.async_write_some(boost::asio::buffer(writing_.data() + written_, writing_.size() - written_),
-                             [self = shared_from_this()](boost::system::error_code error, std::size_t bytes) {
-                                 self->on_write(error, bytes);
-                             });
-}
-
-void Connection::on_write(boost::system::error_code error, std::size_t bytes) {
-    if (closed_) return;
-    if (error) return close();
-    written_ += bytes;
-    progress_.sent(written_, Clock::now());
-    if (written_ < writing_.size()) return write_some();
-    written_ = 0;
-    progress_.end();
-    writing_.clear();
-    if (writing_.capacity() > buffer_bytes_kept) writing_.shrink_to_fit();
-    if (output_.empty() && !finishing_) on_written();
+void Connection::handle() {
+    if (is_closed()) return;
+    if (broken_ || (lingering_ && ended_)) return close();
+    const bool has_more = !finishing_ && run();
     flush();
+    if (has_more && queued() == 0) wake();
 }
+
+// ---- output ----
+
+void Connection::flush() {
+    if (is_closed()) return;
+    const auto sent = transport_.write_some(std::string_view(output_).substr(sent_));
+    if (sent.broken) return close();
+    sent_ += sent.bytes;
+    if (queued() == 0)
+        all_written();
+    else
+        some_written(sent.bytes);
+    if (!is_closed()) look_for({wants_input(), queued() > 0});
+}
+
+/// The rest has to wait until the peer reads.
+void Connection::some_written(std::size_t bytes) {
+    const auto now = Clock::now();
+    if (!progress_.is_waiting()) {
+        progress_.begin(now);
+        written_ = 0;
+    }
+    written_ += bytes;
+    progress_.sent(written_, now);
+    if (sent_ > buffer_bytes_kept) output_.erase(0, std::exchange(sent_, 0));
+}
+
+void Connection::all_written() {
+    sent_ = 0;
+    progress_.end();
+    output_.clear();
+    if (output_.capacity() > buffer_bytes_kept) output_.shrink_to_fit();
+    if (finishing_) linger();
+}
+
+void Connection::look_for(net::Poller::Interest interest) {
+    if (interest.input == interest_.input && interest.output == interest_.output) return;
+    interest_ = interest;
+    turns_.poller().change(transport_.fd(), this, transport_.wants(interest));
+}
+
+// ---- the end ----
 
 void Connection::finish() {
-    if (closed_ || finishing_) return;
+    if (is_closed() || finishing_) return;
     finishing_ = true;
     flush();
 }
@@ -103,26 +110,22 @@ void Connection::finish() {
 void Connection::linger() {
     if (lingering_) return;
     lingering_ = true;
-    if (ended_ || !may_linger()) return close();
-    boost::system::error_code error;
-    socket_.shutdown(boost::asio::ip::tcp::socket::shutdown_send, error);
-    if (error) return close();
+    if (ended_ || !may_linger() || !transport_.end_sending()) return close();
     linger_deadline_ = Clock::now() + linger_for;
     begin_ = end_;
-    read_on();
 }
 
 void Connection::close() {
-    if (closed_) return;
+    if (is_closed()) return;
     const auto self = shared_from_this();  // on_close() may let go of the last other owner
-    closed_ = true;
-    boost::system::error_code ignored;
-    socket_.close(ignored);
+    if (is_linked()) unlink();
+    turns_.poller().remove(transport_.fd());
+    transport_.close();
     on_close();
 }
 
 void Connection::check(Clock::time_point now) {
-    if (closed_) return;
+    if (is_closed()) return;
     if (progress_.is_late(now, write_timeout_)) return close();
     if (lingering_ && now >= linger_deadline_) return close();
     if (!finishing_) on_check(now);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <boost/asio/ip/tcp.hpp>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -9,6 +8,8 @@
 
 #include "base/time.h"
 #include "net/peer_watch.h"
+#include "net/transport.h"
+#include "net/turns.h"
 #include "net/write_progress.h"
 
 namespace holdfast::doors::http {
@@ -16,19 +17,27 @@ namespace holdfast::doors::http {
 /// Reads and writes bytes on one socket, with a limit on both and on the time without progress. Knows nothing of HTTP.
 ///
 /// Keeps reading until the input buffer is full, so that it notices when the peer closes its sending half while a
-/// request waits. Owned by its pending operations and the door. After close(), on_close() is the last callback.
-class Connection : public std::enable_shared_from_this<Connection> {
+/// request waits. Owned by the door. After close(), on_close() is the last callback.
+class Connection : public std::enable_shared_from_this<Connection>, public net::Runnable {
  public:
     using Clock = std::chrono::steady_clock;
+    using Turns = net::Turns<Connection>;
 
-    Connection(boost::asio::ip::tcp::socket socket, Duration write_timeout);
+    Connection(int socket, Turns& turns, Duration write_timeout);
     virtual ~Connection() = default;
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
 
-    /// Closes immediately, even with operations under way.
+    /// Begins to poll. False if the kernel refuses.
+    [[nodiscard]] bool start() { return turns_.poller().add(transport_.fd(), this); }
+    /// Receives input without handling it. `hung_up`: nothing can be sent any more.
+    void receive(bool hung_up);
+    /// Handles input for a slice, and sends.
+    void handle();
+
+    /// Closes immediately, even with a request under way.
     void close();
-    bool is_closed() const { return closed_; }
+    bool is_closed() const { return !transport_.is_open(); }
 
     /// Closes the connection if a deadline has passed. Called periodically.
     void check(Clock::time_point now);
@@ -42,10 +51,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
  protected:
     static constexpr std::size_t max_input_bytes = 64 * 1024;
 
-    /// Called on more input, or on its end.
-    virtual void on_input() = 0;
-    /// Called when all queued output is written.
-    virtual void on_written() = 0;
+    /// Does what there is to do with the input, and adds to the output, while its slice lasts (run_queue.h). Returns
+    /// true if it stopped before, or because there is too much output: it runs again once all output is written.
+    virtual bool run() = 0;
     virtual void on_close() = 0;
     /// False if there is no time to wait for the peer to close.
     virtual bool may_linger() const = 0;
@@ -56,36 +64,40 @@ class Connection : public std::enable_shared_from_this<Connection> {
     void consume(std::size_t bytes) { begin_ += bytes; }
     bool is_input_full() const { return end_ - begin_ >= max_input_bytes; }
     bool has_ended() const { return ended_; }
-    void read_on();
+    bool is_slice_over() const { return turns_.queue().is_slice_over(); }
+    /// Runs soon, and writes what was added to the output.
+    void wake();
 
     /// While a request waits, a peer host that vanished without closing must be detected soon.
-    void watch_peer(net::Watch watch) { holdfast::net::watch_peer(socket_.native_handle(), watch); }
+    void watch_peer(net::Watch watch) { holdfast::net::watch_peer(transport_.fd(), watch); }
     bool peer_is_there() const;
 
     std::string& output() { return output_; }
-    std::size_t buffer_bytes() const { return input_.capacity() + output_.capacity() + writing_.capacity(); }
-    std::size_t queued() const { return output_.size() + writing_.size() - written_; }
+    std::size_t buffer_bytes() const { return input_.capacity() + output_.capacity(); }
+    std::size_t queued() const { return output_.size() - sent_; }
+    /// Writes without waiting for the next turn.
     void flush();
 
-    boost::asio::any_io_executor executor() { return socket_.get_executor(); }
-
  private:
-    boost::asio::ip::tcp::socket socket_;
+    net::Transport transport_;
+    Turns& turns_;
     Duration write_timeout_;
+    net::Poller::Interest interest_;
     std::vector<char> input_;
     std::size_t begin_ = 0, end_ = 0;
-    std::string output_;   // to be written next
-    std::string writing_;  // being written
-    std::size_t written_ = 0;
+    std::string output_;  // unsent from sent_ on
+    std::size_t sent_ = 0;
+    std::size_t written_ = 0;  // since output last waited for nothing
     net::WriteProgress progress_;
     Clock::time_point linger_deadline_;
-    bool reading_ = false, ended_ = false, finishing_ = false, lingering_ = false, closed_ = false;
+    bool ended_ = false, broken_ = false, finishing_ = false, lingering_ = false;
 
-    void on_read(boost::system::error_code error, std::size_t bytes);
-    void write_some();
-    void on_write(boost::system::error_code error, std::size_t bytes);
-    void linger();
+    bool wants_input() const { return !ended_ && (finishing_ || !is_input_full()); }
     void make_room();
+    void some_written(std::size_t bytes);
+    void all_written();
+    void linger();
+    void look_for(net::Poller::Interest interest);
 };
 
 }  // namespace holdfast::doors::http

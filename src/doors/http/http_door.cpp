@@ -37,14 +37,11 @@ struct HttpDoor::Impl : std::enable_shared_from_this<Impl> {
     boost::asio::steady_timer check_timer, delay_timer, stop_timer;
     std::function<void()> on_stopped;
     std::uint64_t connections = 0;
-    bool in_turn = false, turn_posted = false;
 
     Result<std::string> listen();
     void keep_over_limit_below(std::size_t most);
     void admit(tcp::socket socket);
     std::vector<std::shared_ptr<Session>> all_sessions() const;
-    void turn();
-    void turn_soon();
     void check_sessions();
     void measure_delay();
     void close_all();
@@ -56,7 +53,7 @@ Result<std::string> HttpDoor::Impl::listen() {
     const auto bound = listener.listen(shared->options.address);
     if (!bound) return bound.error();
     shared->services.spawns = shared->options.allow_spawn || bound->address().is_loopback();
-    shared->wake = [this] { turn_soon(); };
+    shared->turns.start();
     check_sessions();
     measure_delay();
     return net::text_of(*bound);
@@ -81,36 +78,13 @@ void HttpDoor::Impl::admit(tcp::socket socket) {
     const bool full =
         few_files || shared->sessions.size() - shared->over_limit.size() >= shared->options.max_connections;
     if (full) keep_over_limit_below(scarce ? 1 : few_files ? net::files_left_by_http / 2 : max_over_limit);
-    auto session = std::make_shared<Session>(std::move(socket), shared, net::text_of(peer), ++connections);
+    const int bare = net::take_out(socket);
+    if (bare < 0) return;
+    auto session = std::make_shared<Session>(bare, shared, net::text_of(peer), ++connections);
+    if (!session->start()) return;
     shared->sessions.emplace(session.get(), session);
-    if (full) {
-        session->start_over_limit();
-    } else {
-        session->start();
-        shared->metrics.set_connections(shared->sessions.size() - shared->over_limit.size());
-    }
-}
-
-void HttpDoor::Impl::turn() {
-    if (shared->gone) return;
-    in_turn = true;
-    shared->queue.begin_turn();
-    while (Session* session = shared->queue.next()) {
-        const auto alive = session->shared_from_this();
-        session->run();
-        shared->queue.done(*session);
-    }
-    in_turn = false;
-    if (!shared->queue.is_empty()) turn_soon();
-}
-
-void HttpDoor::Impl::turn_soon() {
-    if (in_turn || turn_posted) return;
-    turn_posted = true;
-    boost::asio::post(loop, [self = shared_from_this()] {
-        self->turn_posted = false;
-        self->turn();
-    });
+    if (full) session->set_over_limit();
+    shared->metrics.set_connections(shared->sessions.size() - shared->over_limit.size());
 }
 
 /// A copy, since a session may remove itself during iteration.
@@ -183,7 +157,7 @@ void HttpDoor::Impl::stopped() {
 HttpDoor::HttpDoor(boost::asio::io_context& loop, const HttpDoorServices& behind, prometheus::Registry& metrics,
                    HttpDoorOptions options, std::function<void()> before_request)
     : impl_(std::make_shared<Impl>(
-          loop, std::make_shared<Shared>(behind, metrics, std::move(options), std::move(before_request)))) {
+          loop, std::make_shared<Shared>(loop, behind, metrics, std::move(options), std::move(before_request)))) {
     behind.authority.on_expiry_lateness([shared = impl_->shared](Duration late) {
         if (!shared->gone) shared->metrics.observe_expiry_lateness(late);
     });
@@ -199,6 +173,7 @@ HttpDoor::~HttpDoor() {
         timer->cancel();
     impl_->close_all();
     shared.sessions.clear();
+    shared.turns.stop();
     shared.hub.shut();
 }
 

@@ -81,15 +81,17 @@ void Reply::stream(const Feed& feed) const {
     if (const auto session = session_.lock()) session->stream(number_, feed);
 }
 
-Shared::Shared(const HttpDoorServices& behind, prometheus::Registry& registry, HttpDoorOptions given,
-               std::function<void()> tell_time)
-    : options(std::move(given)),
+Shared::Shared(boost::asio::io_context& loop_given, const HttpDoorServices& behind, prometheus::Registry& registry,
+               HttpDoorOptions given, std::function<void()> tell_time)
+    : loop(loop_given),
+      options(std::move(given)),
       metrics(registry),
       services{behind.authority,    behind.controller,     behind.directory,     metrics,
                options.version,     options.quorum_status, options.store_status, options.store_trouble,
                options.own_trouble, options.numbers},
       hub(behind.authority),
-      before_request(std::move(tell_time)) {}
+      before_request(std::move(tell_time)),
+      turns(loop, {[] {}, [] {}}) {}  // the time is read before each request
 
 std::string_view Shared::date() {
     const std::int64_t now_ms = wall_clock_ms();
@@ -100,35 +102,25 @@ std::string_view Shared::date() {
     return date_;
 }
 
-void Shared::wake_up(Session& session) {
-    if (gone || session.is_closed()) return;
-    queue.add(session);
-    wake();
-}
-
 void Shared::forget(Session& session) {
-    sessions.erase(&session);
+    const auto found = sessions.find(&session);
+    turns.keep(std::move(found->second));
+    sessions.erase(found);
     metrics.set_connections(sessions.size() - over_limit.size());
     if (sessions.empty() && on_last_session) on_last_session();
 }
 
-Session::Session(boost::asio::ip::tcp::socket socket, std::shared_ptr<Shared> shared, std::string peer,
-                 std::uint64_t number)
-    : Connection(std::move(socket), shared->options.write_timeout),
+Session::Session(int socket, std::shared_ptr<Shared> shared, std::string peer, std::uint64_t number)
+    : Connection(socket, shared->turns, shared->options.write_timeout),
       shared_(std::move(shared)),
       peer_(std::move(peer)),
       connection_(number),
       deadline_(Clock::now() + shared_->options.idle_timeout) {}
 
-void Session::start() {
-    read_on();
-}
-
-void Session::start_over_limit() {
+void Session::set_over_limit() {
     over_limit_ = true;
     shared_->over_limit.emplace(connection_, this);
     deadline_ = Clock::now() + over_limit_timeout;
-    read_on();
 }
 
 void Session::stop() {
@@ -136,38 +128,25 @@ void Session::stop() {
     if (!busy_) finish();
 }
 
-void Session::on_input() {
+bool Session::run() {
     if (streaming_) {
         consume(input().size());
-        if (has_ended()) close();
-        return;
+        if (!has_ended()) return tell();
+        close();
+        return false;
     }
     if (has_ended()) give_up_waiting();
-    shared_->wake_up(*this);
+    return process();
 }
 
-void Session::on_written() {
-    shared_->wake_up(*this);
-}
-
-void Session::run() {
-    if (is_closed()) return;
-    if (streaming_)
-        tell();
-    else
-        process();
-}
-
-/// Writes all responses at once.
-void Session::process() {
+/// Handles received requests, within the limits.
+bool Session::process() {
     processing_ = true;
-    bool has_time = true;
-    while (has_time && !busy_ && !streaming_ && !is_finishing() && queued() < max_answers_bytes && next_request())
-        has_time = !shared_->queue.is_slice_over();
+    bool has_room = queued() < max_answers_bytes;
+    while (has_room && !busy_ && !streaming_ && !is_finishing() && next_request())
+        has_room = queued() < max_answers_bytes && !is_slice_over();
     processing_ = false;
-    flush();
-    read_on();
-    if (!has_time) shared_->wake_up(*this);
+    return !has_room;
 }
 
 /// Parses more input. False if it has no complete request.
@@ -244,10 +223,8 @@ void Session::answer(std::uint64_t number, Response response) {
     send(response);
     deadline_ = Clock::now() + shared_->options.idle_timeout;
     if (!keep_alive_) return finish();
-    if (processing_) return;
     // Deferred, because the authority may be in the middle of another client's request here.
-    shared_->wake_up(*this);
-    flush();
+    if (!processing_) wake();
 }
 
 void Session::send(const Response& response) {
@@ -285,7 +262,7 @@ void Session::when_gone(std::uint64_t number, std::function<void()> gone) {
 
 void Session::show_progress_later() {
     if (progress_every_ <= Duration::zero()) return;
-    if (!progress_timer_) progress_timer_.emplace(executor());
+    if (!progress_timer_) progress_timer_.emplace(shared_->loop);
     progress_timer_->expires_after(progress_every_);
     progress_timer_->async_wait([weak = weak_from_this(), number = number_](boost::system::error_code cancelled) {
         const auto self = weak.lock();
@@ -330,7 +307,7 @@ void Session::stream(std::uint64_t number, EventFilter filter) {
     stream_.emplace(shared_->services.authority, shared_->hub.epoch(), std::move(filter));
     output() += stream_->start(last_event_id_);
     shared_->hub.join(*this);
-    tell();
+    wake();
 }
 
 void Session::stream(std::uint64_t number, const Feed& feed) {
@@ -340,7 +317,7 @@ void Session::stream(std::uint64_t number, const Feed& feed) {
         if (const auto session = self.lock()) static_cast<Session&>(*session).fed(text, last);
     });
     if (const auto stop = is_closed() ? std::exchange(feeding_, {}).stop : nullptr) return stop();
-    shared_->wake_up(*this);
+    wake();
 }
 
 void Session::fed(std::string_view text, bool last) {
@@ -348,7 +325,7 @@ void Session::fed(std::string_view text, bool last) {
     output() += text;
     if (queued() > max_stream_bytes) return close();
     if (last) return finish();
-    shared_->wake_up(*this);  // one write for all events of this turn
+    wake();  // one write for all events of this turn
 }
 
 /// A client that reads too slowly gets its events later from the kept events: thousands of streams with a copy each
@@ -364,11 +341,11 @@ void Session::on_event(const authority::Event& event) {
     if (!stream_->wants(event)) return;
     output() += shared_->hub.text_of(event);
     if (queued() > max_stream_bytes) return close();
-    shared_->wake_up(*this);
+    wake();
 }
 
-/// Writes events. Those from before the client reconnected come first, in pieces.
-void Session::tell() {
+/// Adds events to the output. Those from before the client reconnected come first, in pieces.
+bool Session::tell() {
     if (stream_ && !stream_->is_live() && queued() < catch_up_bytes) {
         const std::string piece = stream_->pull(
             catch_up_bytes,
@@ -381,7 +358,7 @@ void Session::tell() {
         if (piece.empty()) feeding_.next_piece = nullptr;
         output() += piece;
     }
-    flush();
+    return (stream_ && !stream_->is_live()) || feeding_.next_piece;
 }
 
 void Session::on_check(Clock::time_point now) {
@@ -398,7 +375,6 @@ void Session::on_check(Clock::time_point now) {
 }
 
 void Session::on_close() {
-    if (is_linked()) unlink();
     if (shared_->gone) return;
     give_up_waiting();
     if (const auto gone = std::exchange(gone_, nullptr)) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <map>
@@ -14,7 +15,6 @@
 #include "doors/http/metrics.h"
 #include "doors/http/reply.h"
 #include "doors/http/request_reader.h"
-#include "net/run_queue.h"
 
 namespace holdfast::doors::http {
 
@@ -22,26 +22,24 @@ class Session;
 
 /// State shared by the sessions of one door. Each session owns a reference, since it may outlive the door.
 struct Shared {
-    Shared(const HttpDoorServices& behind, prometheus::Registry& registry, HttpDoorOptions given,
-           std::function<void()> tell_time);
+    Shared(boost::asio::io_context& loop, const HttpDoorServices& behind, prometheus::Registry& registry,
+           HttpDoorOptions given, std::function<void()> tell_time);
 
+    boost::asio::io_context& loop;
     HttpDoorOptions options;
     Metrics metrics;
     Services services;
     EventHub hub;
     std::function<void()> before_request;
     bool stopping = false;
-    bool gone = false;             ///< the door was destroyed: the authority may be, too
-    net::RunQueue<Session> queue;  ///< of those with requests to handle or events to write
-    std::function<void()> wake;    ///< schedules a turn
+    bool gone = false;  ///< the door was destroyed: the authority may be, too
+    Connection::Turns turns;
     std::unordered_map<Session*, std::shared_ptr<Session>> sessions;
     /// The sessions over the limit, by age. They only get health responses, or the error that the server is full.
     std::map<std::uint64_t, Session*> over_limit;
     std::function<void()> on_last_session;  ///< while stopping
 
     std::string_view date();
-    /// Schedules the session for a turn.
-    void wake_up(Session& session);
     void forget(Session& session);
 
  private:
@@ -50,21 +48,17 @@ struct Shared {
 };
 
 /// One client's connection: requests in, answers out, strictly in order, one request at a time.
-class Session final : public Connection, public net::Runnable {
+class Session final : public Connection {
  public:
-    Session(boost::asio::ip::tcp::socket socket, std::shared_ptr<Shared> shared, std::string peer,
-            std::uint64_t number);
+    Session(int socket, std::shared_ptr<Shared> shared, std::string peer, std::uint64_t number);
 
-    void start();
-    /// Starts a session over the limit. It answers one request, which must arrive within a short timeout: a health or
+    /// Makes it a session over the limit. It answers one request, which must arrive within a short timeout: a health or
     /// metrics request is served, any other is refused.
-    void start_over_limit();
+    void set_over_limit();
     /// Ends as soon as no request is under way.
     void stop();
     /// The memory of its buffers.
     std::size_t held_bytes() const { return buffer_bytes() + reader_.held_bytes(); }
-    /// Handles received requests, within the limits and while its slice lasts (run_queue.h), or writes events.
-    void run();
     /// Called for every event once the session streams events.
     void on_event(const authority::Event& event);
 
@@ -97,8 +91,7 @@ class Session final : public Connection, public net::Runnable {
     bool processing_ = false;
     bool over_limit_ = false;
 
-    void on_input() override;
-    void on_written() override;
+    bool run() override;
     void on_close() override;
     bool may_linger() const override { return !shared_->stopping; }
     void on_check(Clock::time_point now) override;
@@ -112,7 +105,7 @@ class Session final : public Connection, public net::Runnable {
     void stream(std::uint64_t number, EventFilter filter);
     void stream(std::uint64_t number, const Feed& feed);
 
-    void process();
+    bool process();
     bool next_request();
     void receive();
     void handle(Request request);
@@ -124,7 +117,7 @@ class Session final : public Connection, public net::Runnable {
     void show_progress_later();
     void show_progress(std::uint64_t number);
     bool begin_stream(std::uint64_t number);
-    void tell();
+    bool tell();
     void fed(std::string_view text, bool last);
 };
 
