@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/connect.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
@@ -14,6 +13,7 @@
 
 #include "codec/frame.h"
 #include "discovery/publisher/host_port.h"
+#include "net/dial.h"
 
 namespace holdfast::discovery::publisher {
 namespace {
@@ -34,57 +34,6 @@ void tune(Socket& socket) {
     ::setsockopt(bare, IPPROTO_TCP, TCP_KEEPIDLE, &keep_alive_seconds, sizeof keep_alive_seconds);
     ::setsockopt(bare, IPPROTO_TCP, TCP_KEEPINTVL, &keep_alive_every_seconds, sizeof keep_alive_every_seconds);
 }
-
-/// A connection attempt with a timeout.
-class Attempt : public std::enable_shared_from_this<Attempt> {
- public:
-    using Done = std::function<void(Result<Socket>)>;
-
-    Attempt(boost::asio::io_context& loop, client::ServerAddress address, Done done)
-        : address_(std::move(address)), resolver_(loop), socket_(loop), timer_(loop), done_(std::move(done)) {}
-
-    void start(Duration timeout) {
-        timer_.expires_after(timeout);
-        timer_.async_wait([self = shared_from_this()](error_code error) {
-            if (!error) self->finish("no connection in time");
-        });
-        resolver_.async_resolve(
-            address_.host, std::to_string(address_.port),
-            [self = shared_from_this()](error_code error, const tcp::resolver::results_type& found) {
-                self->resolved(error, found);
-            });
-    }
-
- private:
-    void resolved(error_code error, const tcp::resolver::results_type& found) {
-        if (!done_) return;
-        if (error) return finish(error.message());
-        boost::asio::async_connect(socket_, found,
-                                   [self = shared_from_this()](error_code failed, const tcp::endpoint&) {
-                                       self->finish(failed ? failed.message() : std::string());
-                                   });
-    }
-
-    void finish(const std::string& why) {
-        if (!done_) return;
-        const Done done = std::exchange(done_, {});
-        timer_.cancel();
-        resolver_.cancel();
-        if (why.empty()) {
-            tune(socket_);
-            return done(std::move(socket_));
-        }
-        error_code ignored;
-        socket_.close(ignored);
-        done(Error{"unreachable", fmt::format("cannot connect to {}: {}", address_.authority(), why)});
-    }
-
-    const client::ServerAddress address_;
-    tcp::resolver resolver_;
-    Socket socket_;
-    boost::asio::steady_timer timer_;
-    Done done_;
-};
 
 /// The handshake with a relay. Reads no more than the answer: the bytes after it belong to the stream.
 class Opening : public std::enable_shared_from_this<Opening> {
@@ -193,7 +142,14 @@ Result<int> taken_out(Socket& socket) {
 
 void dial(boost::asio::io_context& loop, const client::ServerAddress& address, Duration timeout,
           std::function<void(Result<Socket>)> done) {
-    std::make_shared<Attempt>(loop, address, std::move(done))->start(timeout);
+    net::dial(loop, {address.host, address.port}, timeout,
+              [authority = address.authority(), done = std::move(done)](Result<Socket> socket) {
+                  if (!socket)
+                      return done(Error{"unreachable",
+                                        fmt::format("cannot connect to {}: {}", authority, socket.error().message)});
+                  tune(*socket);
+                  done(std::move(socket));
+              });
 }
 
 void dial_stream(boost::asio::io_context& loop, const client::ServerAddress& relay, const Message& first,

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "base/assert.h"
-#include "doors/peer/dialer.h"
 #include "doors/peer/peer_link.h"
+#include "net/dial.h"
 #include "net/listener.h"
 
 namespace holdfast::doors::peer {
@@ -29,8 +29,8 @@ struct Logged {
 
 /// The door's state for one member.
 struct Peer {
-    std::shared_ptr<Dialer> dialer;  ///< if this node connects
-    std::shared_ptr<PeerLink> link;  ///< the open connection, if any
+    std::unique_ptr<net::Dialer> dialer;  ///< if this node connects
+    std::shared_ptr<PeerLink> link;       ///< the open connection, if any
     store::quorum::BootNumber newest_boot = 0;
     PeerStatus past;  ///< totals of closed connections
     Logged logged;
@@ -124,11 +124,16 @@ Result<std::string> PeerDoor::Impl::start() {
 // ---- opening connections ----
 
 void PeerDoor::Impl::make_dialer(store::quorum::NodeIndex index) {
-    peers[index].dialer = std::make_shared<Dialer>(
-        Dialer::Parts{parts.loop, parts.members.all[index].address, parts.limits.redial_least, parts.limits.max_redial,
-                      parts.limits.handshake_within, random.next(),
-                      [this, index](tcp::socket socket) { on_dialled(index, std::move(socket)); },
-                      [this, index](const std::string& why) { unreachable(index, why); }});
+    const auto address = split_address(parts.members.all[index].address);
+    HOLDFAST_ASSERT(address);  // parse_members() has checked it
+    peers[index].dialer = std::make_unique<net::Dialer>(
+        net::Dialer::Parts{.loop = parts.loop,
+                           .to = {{address->host, static_cast<std::uint16_t>(std::stoul(address->port))}},
+                           .attempt_within = parts.limits.handshake_within,
+                           .pauses = {parts.limits.redial_least, parts.limits.max_redial},
+                           .seed = random.next(),
+                           .on_socket = [this, index](tcp::socket socket) { on_dialled(index, std::move(socket)); },
+                           .on_failure = [this, index](const std::string& why) { unreachable(index, why); }});
 }
 
 std::shared_ptr<PeerLink> PeerDoor::Impl::make_link(tcp::socket socket, Handshake::Side side, std::string address) {

@@ -1,7 +1,6 @@
 #include "store/etcd/grpc_channel.h"
 
 #include <array>
-#include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
@@ -9,6 +8,8 @@
 #include <boost/asio/write.hpp>
 #include <deque>
 #include <unordered_map>
+
+#include "net/dial.h"
 
 namespace holdfast::store::etcd {
 
@@ -41,33 +42,28 @@ std::string port_of(std::string_view address) {
 
 struct GrpcChannel::Impl : std::enable_shared_from_this<Impl> {
     Impl(asio::io_context& io, Options chosen, Told listener)
-        : loop(io), options(std::move(chosen)), told(std::move(listener)), resolver(io), socket(io), timer(io) {
+        : loop(io), options(std::move(chosen)), told(std::move(listener)), socket(io), timer(io) {
         timeout = std::to_string(to_ms_up(options.answer_within)) + "m";
     }
 
-    void resolve() {
-        const std::string host = host_of(options.address), port = port_of(options.address);
-        ErrorCode not_numeric;
-        const auto numeric = asio::ip::make_address(host, not_numeric);
-        if (!not_numeric) return connect({tcp::endpoint(numeric, static_cast<std::uint16_t>(std::stoul(port)))});
-        resolver.async_resolve(host, port, [self = shared_from_this()](ErrorCode error, const auto& found) {
-            if (self->closed) return;
-            if (error) return self->lose(error.message());
-            self->connect({found.begin(), found.end()});
-        });
+    /// The caller limits the time (etcd_link.h).
+    void connect() {
+        const auto port = static_cast<std::uint16_t>(std::stoul(port_of(options.address)));
+        connecting = net::dial(loop, {host_of(options.address), port}, {},
+                               [self = shared_from_this()](Result<tcp::socket> made) {
+                                   if (!made) return self->lose(made.error().message);
+                                   self->socket = std::move(*made);
+                                   self->connected();
+                               });
     }
 
-    void connect(std::vector<tcp::endpoint> endpoints) {
-        auto kept = std::make_shared<std::vector<tcp::endpoint>>(std::move(endpoints));
-        asio::async_connect(socket, *kept, [self = shared_from_this(), kept](ErrorCode error, const tcp::endpoint&) {
-            if (self->closed) return;
-            if (error) return self->lose(error.message());
-            self->socket.set_option(tcp::no_delay(true), error);
-            self->open = true;
-            self->read();
-            self->told.on_open();
-            self->flush_later();
-        });
+    void connected() {
+        ErrorCode ignored;
+        socket.set_option(tcp::no_delay(true), ignored);
+        open = true;
+        read();
+        told.on_open();
+        flush_later();
     }
 
     void read() {
@@ -199,7 +195,7 @@ struct GrpcChannel::Impl : std::enable_shared_from_this<Impl> {
 
     void shut() {
         closed = true;
-        resolver.cancel();
+        net::cancel(connecting);
         timer.cancel();
         ErrorCode ignored;
         socket.close(ignored);
@@ -221,7 +217,7 @@ struct GrpcChannel::Impl : std::enable_shared_from_this<Impl> {
     Options options;
     Told told;
     std::string timeout;
-    tcp::resolver resolver;
+    std::weak_ptr<net::Attempt> connecting;
     tcp::socket socket;
     asio::steady_timer timer;
     GrpcSession session;
@@ -239,7 +235,7 @@ struct GrpcChannel::Impl : std::enable_shared_from_this<Impl> {
 GrpcChannel::GrpcChannel(asio::io_context& loop, Options options, Told told)
     : impl_(std::make_shared<Impl>(loop, std::move(options), std::move(told))) {
     asio::post(loop, [impl = impl_] {
-        if (!impl->closed) impl->resolve();
+        if (!impl->closed) impl->connect();
     });
 }
 

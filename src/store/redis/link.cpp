@@ -1,7 +1,6 @@
 #include "store/redis/link.h"
 
 #include <algorithm>
-#include <boost/asio/connect.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <fmt/format.h>
@@ -30,33 +29,15 @@ Error unavailable(std::string message) {
     return {std::string(name_of(Code::store_unavailable)), std::move(message)};
 }
 
-Link::Link(Parts parts) : parts_(std::move(parts)), resolver_(parts_.loop), socket_(parts_.loop), timer_(parts_.loop) {}
+Link::Link(Parts parts) : parts_(std::move(parts)), socket_(parts_.loop), timer_(parts_.loop) {}
 
 void Link::open() {
-    watch(parts_.connect_within);
-    resolve();
-}
-
-void Link::resolve() {
-    error_code not_numeric;
-    const auto numeric = boost::asio::ip::make_address(parts_.address.host, not_numeric);
-    if (!not_numeric) return connect({tcp::endpoint(numeric, parts_.address.port)});
-    resolver_.async_resolve(parts_.address.host, std::to_string(parts_.address.port),
-                            [self = shared_from_this()](error_code error, const tcp::resolver::results_type& found) {
-                                if (self->closed_) return;
-                                if (error) return self->lost(error.message());
-                                self->connect({found.begin(), found.end()});
+    connecting_ = net::dial(parts_.loop, {parts_.address.host, parts_.address.port}, parts_.connect_within,
+                            [self = shared_from_this()](Result<tcp::socket> socket) {
+                                if (!socket) return self->lost(socket.error().message);
+                                self->socket_ = std::move(*socket);
+                                self->connected();
                             });
-}
-
-void Link::connect(Endpoints endpoints) {
-    auto kept = std::make_shared<Endpoints>(std::move(endpoints));
-    boost::asio::async_connect(socket_, *kept,
-                               [self = shared_from_this(), kept](error_code error, const tcp::endpoint&) {
-                                   if (self->closed_) return;
-                                   if (error) return self->lost(error.message());
-                                   self->connected();
-                               });
 }
 
 void Link::connected() {
@@ -65,8 +46,6 @@ void Link::connected() {
     // Closing discards data that the kernel has not sent yet.
     socket_.set_option(boost::asio::socket_base::linger(true, 0), ignored);
     is_open_ = true;
-    timer_.cancel();
-    watching_ = false;
     read();
     flush();
 }
@@ -246,7 +225,6 @@ void Link::watch(Duration within) {
 
 /// Replies arrive in order, so only the oldest flight can be late, and one timer serves all flights.
 void Link::too_late() {
-    if (!is_open_) return lost("connecting took too long");
     watching_ = false;
     if (flights_.empty()) return;
     const Duration left = flights_.front().sent_at + parts_.answer_within - store_clock_now();
@@ -271,7 +249,7 @@ void Link::close(const Error& why) {
 }
 
 void Link::fail_all(const Error& why) {
-    resolver_.cancel();
+    net::cancel(connecting_);
     timer_.cancel();
     error_code ignored;
     socket_.close(ignored);

@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "codec/resp/redis_address.h"
 #include "codec/resp/resp_value.h"
+#include "net/dial.h"
 #include "store/redis/scripts.h"
 
 namespace holdfast::store::redis {
@@ -108,10 +109,7 @@ class Link : public std::enable_shared_from_this<Link> {
 
         bool is_answered() const { return answered == batch.commands.size(); }
     };
-    using Endpoints = std::vector<boost::asio::ip::tcp::endpoint>;
 
-    void resolve();
-    void connect(Endpoints endpoints);
     void connected();
     void flush();
     void add_wait(Batch& batch);
@@ -129,7 +127,7 @@ class Link : public std::enable_shared_from_this<Link> {
     void fail_all(const Error& why);
 
     Parts parts_;
-    boost::asio::ip::tcp::resolver resolver_;
+    std::weak_ptr<net::Attempt> connecting_;
     boost::asio::ip::tcp::socket socket_;
     boost::asio::steady_timer timer_;
     Batch next_;
