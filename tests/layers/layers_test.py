@@ -85,6 +85,30 @@ def misplaced(root):
     return found
 
 
+NAMED = re.compile(r"`(src/[\w/]+\.(?:h|cpp))`|`(\w+)\(\)`")
+
+
+def walked(page):
+    """Each function that the page names, with the file that it names before."""
+    named, file = [], None
+    for match in NAMED.finditer(page):
+        if match.group(1):
+            file = match.group(1)
+        elif file:
+            named.append((file, match.group(2)))
+    return named
+
+
+def defines(root, file, function):
+    """Whether the file, or its header, has this function."""
+    text = ""
+    for path in {file, os.path.splitext(file)[0] + ".h"}:
+        if os.path.exists(os.path.join(root, path)):
+            with open(os.path.join(root, path), encoding="utf-8") as source:
+                text += source.read()
+    return re.search(rf"\b{function}\(", text) is not None
+
+
 class Layers(unittest.TestCase):
     def test_namespaces_follow_folders(self):
         self.assertEqual(misplaced(SOURCE), [])
@@ -98,6 +122,12 @@ class Layers(unittest.TestCase):
 
     def test_much_is_looked_at(self):
         self.assertGreater(sum(len(INCLUDE.findall(text)) for _, text in sources(SOURCE)), 1000)
+
+    def test_the_walks_through_the_code_name_functions_that_exist(self):
+        with open(os.path.join(SOURCE, "docs/architecture.md"), encoding="utf-8") as page:
+            named = walked(page.read())
+        self.assertGreater(len(named), 40)
+        self.assertEqual([f"{file} has no {function}()" for file, function in named if not defines(SOURCE, file, function)], [])
 
 
 class Planted(unittest.TestCase):
@@ -132,6 +162,11 @@ class Planted(unittest.TestCase):
         root = self.tree(**{"src/lease/now.cpp": "auto now = std::chrono::steady_clock::now();\n",
                             "src/lease/thread.h": "#include <thread>\n", "src/server/now.cpp": "#include <thread>\n"})
         self.assertEqual(len(violations(root)), 2)
+
+    def test_a_walk_to_a_function_that_is_gone_is_found(self):
+        root = self.tree(**{"src/lease/b.cpp": "void here() {}\n"})
+        named = walked("`src/lease/b.cpp` `here()` calls `gone()`; then `src/lease/lost.cpp` `here()`")
+        self.assertEqual([defines(root, *one) for one in named], [True, False, False])
 
     def test_a_namespace_of_another_folder_is_found(self):
         root = self.tree(**{"src/lease/deep/fine.h": "namespace holdfast::base {\nclass Other;\n}\n\n"
