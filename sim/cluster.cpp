@@ -1,5 +1,7 @@
 #include "sim/cluster.h"
 
+#include <algorithm>
+
 namespace holdfast::sim {
 
 Cluster::Cluster(Parts parts) : parts_(parts), dice_(Dice::part(parts.scenario.seed, 2)) {
@@ -70,9 +72,11 @@ void Cluster::begin(const Fault& fault) {
     }
 }
 
-/// The others stop cleanly and restart: they keep what they agreed to, and know their peers only from their disks.
+/// The others stop cleanly and restart: they keep what they agreed to, and know their peers only from their disks. A
+/// majority keeps its own directories: copies of a majority cannot be noticed (docs/cluster.md).
 void Cluster::put_back(unsigned node) {
-    if (calm_ || !nodes_[node]->put_back_copy()) return;
+    const auto copies = std::ranges::count_if(nodes_, [](const auto& each) { return each->runs_on_copy(); });
+    if (calm_ || 2 * (static_cast<std::size_t>(copies) + 1) > size() || !nodes_[node]->put_back_copy()) return;
     ++counts_.copies;
     for (unsigned other = 0; other < size(); ++other) {
         if (other == node || !nodes_[other]->alive()) continue;

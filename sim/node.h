@@ -79,6 +79,7 @@ class Node {
 
     /// Crashes, and replaces the directory by the copy from a clean stop. False if there is no copy.
     bool put_back_copy();
+    bool runs_on_copy() const { return disk_.is_copy(); }
     /// Crashes, and restores the directory that the copy replaced.
     void give_back();
 
