@@ -24,8 +24,8 @@ namespace holdfast::agreed {
 
 // ---- the entries of the log, as commands ----
 //
-// A further kind of change is a message in log.proto with its encoding, effect and place in a snapshot here, and what its
-// caller is answered (Agreement::save()). The compiler asks for each.
+// A further kind of change is a message in log.proto with its encoding, effect and place in a snapshot here, and what
+// its caller is answered (Agreement::save()). The compiler asks for each.
 
 /// Changes the policy that had this version from `before` to `after`; only the difference travels.
 struct PolicyCommand {

@@ -31,8 +31,7 @@ Result<void> check_whole(const statefile::StateDir& directory, const statefile::
 }  // namespace
 
 Result<std::unique_ptr<LocalState>> LocalState::open(Parts parts) {
-    const auto path =
-        parts.directory.empty() ? statefile::default_state_dir() : Result<std::string>(parts.directory);
+    const auto path = parts.directory.empty() ? statefile::default_state_dir() : Result<std::string>(parts.directory);
     if (!path) return path.error();
     auto directory = statefile::StateDir::open(*path);
     if (!directory) return directory.error();

@@ -29,9 +29,8 @@ class MemoryBackend final : public Backend {
     Result<void> open_agreed() {
         auto opened = open_log(state_->log_place(), founding_);
         if (!opened) return opened.error();
-        agreed_log_.emplace(agreed::LocalLog::Parts{.machine = agreement_.machine(),
-                                                    .disk = std::move(opened->disk),
-                                                    .found = std::move(opened->found)});
+        agreed_log_.emplace(agreed::LocalLog::Parts{
+            .machine = agreement_.machine(), .disk = std::move(opened->disk), .found = std::move(opened->found)});
         return agreement_.begin(*agreed_log_);
     }
 
@@ -105,8 +104,9 @@ class MemoryBackend final : public Backend {
             log_.info("restored " + count_of_leases(store_->active_leases()) + " from a clean stop");
         const Duration recovering = state_->found().recovering_until - state_->started_at();
         if (recovering > Duration::zero())
-            log_.warn("recovering: leases granted before an unclean stop may still be held, so nothing is granted for " +
-                      format_duration(recovering));
+            log_.warn(
+                "recovering: leases granted before an unclean stop may still be held, so nothing is granted for " +
+                format_duration(recovering));
     }
 
     Logger& log_;
