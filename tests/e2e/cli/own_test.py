@@ -38,8 +38,8 @@ class OwnTest(HoldfastTest):
         with open(self.file, "w") as file:
             file.write("# our sessions\n\n" + "\n".join(self.sessions) + "\n" + self.sessions[0] + "\n")
 
-    def own(self, *command, options=(), **environment):
-        return self.start("own", "--sessions", self.file, "--redis", self.url, "--ttl", "3s", "--restart-wait", "0s",
+    def own(self, *command, options=(), ttl="3s", **environment):
+        return self.start("own", "--sessions", self.file, "--redis", self.url, "--ttl", ttl, "--restart-wait", "0s",
                           "--interval", "100ms", *options, "--", *command, **environment)
 
     def instance_of(self, own):
@@ -160,7 +160,7 @@ class OwnTest(HoldfastTest):
     # What is shown
 
     def test_prints_events_as_json(self):
-        own = self.own("true", options=("--json",))
+        own = self.own("true", options=("--json",), ttl="60s")  # so that the store has seconds to answer the last release
         started = json.loads(own.out.find(r'.*"event":"started".*').group(0))
         owned = json.loads(own.out.find(rf'.*"session":"{self.sessions[1]}","from":"unknown","to":"owned".*').group(0))
         self.assertEqual((owned["event"], owned["owner"]), ("ownership", started["instance"]))
