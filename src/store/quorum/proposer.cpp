@@ -90,9 +90,42 @@ Decided apply_all(const std::vector<Pending>& batch, lease::Record& record, cons
     return decided;
 }
 
+/// The time that the first lease of a promised record has left.
+Duration left_in(const lease::Record& record) {
+    return std::max(record.leases.front().expires_at, Instant{}) - Instant{};
+}
+
+/// Whether this copy of a record began more than `by` after the other: fewer of its leases have ended, or they have
+/// more time left.
+bool is_later(const lease::Record& copy, const lease::Record& other, Duration by) {
+    if (copy.leases.size() != other.leases.size()) return copy.leases.size() > other.leases.size();
+    return !copy.leases.empty() && left_in(copy) - left_in(other) > by;
+}
+
 /// Removes the leases with these tokens. True if there were any.
 bool take_out(lease::Record& record, const std::vector<lease::Token>& tokens) {
     return std::erase_if(record.leases, [&](const lease::Lease& lease) { return is_in(tokens, lease.token); }) > 0;
+}
+
+/// In the acceptors' measure at the instant of the decision. Later, the time that has passed would be scaled as well,
+/// and the leases would end early (Q7).
+std::vector<lease::Lease> as_kept(std::vector<lease::Lease> leases, const cas::ClockRates& rates, Instant now) {
+    lease::Record record;
+    record.leases = std::move(leases);
+    rates.to_kept(record, now);
+    return std::move(record.leases);
+}
+
+/// Gives the leases the ends that they had before. True if there were any.
+bool put_back(lease::Record& record, const std::vector<lease::Lease>& before) {
+    bool found = false;
+    for (const lease::Lease& was : before) {
+        lease::Lease* const lease = record.find(was.token);
+        if (lease == nullptr) continue;
+        *lease = was;
+        found = true;
+    }
+    return found;
 }
 
 /// Sets aside the waiters of nodes that are gone. They block no one but keep their places in the queue, since their
@@ -206,7 +239,7 @@ void Proposer::start(Register& reg, Ballot ballot, Phase phase) {
 /// update that changes nothing: writes by others since then would go unnoticed. Not for an update that reads
 /// neighbours.
 bool Proposer::try_one_round(Register& reg) {
-    if (!reg.abandoned.empty()) return false;
+    if (!reg.abandoned.empty() || !reg.unconfirmed.leases.empty()) return false;
     auto chosen = acceptor_.chosen(reg.resource);
     if (!chosen) return false;
     lease::Record& record = chosen->record;
@@ -221,7 +254,7 @@ bool Proposer::try_one_round(Register& reg) {
     ++counts_.one_round;
     start(reg, chosen->next, Phase::accepting);
     reg.attempt.one_round = true;
-    reg.attempt.extended = std::move(decided.extended);
+    if (reg.may_overlap) reg.attempt.extended = as_kept(std::move(decided.extended), config_.rates(), now_);
     reg.attempt.enqueued = std::move(decided.enqueued);
     accept(reg, std::move(record));
     return true;
@@ -251,8 +284,13 @@ void Proposer::on_vote(NodeIndex from, Vote vote) {
 void Proposer::on_promise(Register& reg, Vote vote) {
     Attempt& attempt = reg.attempt;
     const bool first = attempt.granted.size() == 1;
-    attempt.agreed &= first || vote.accepted == attempt.newest;
-    if (first || vote.accepted > attempt.newest) {  // Q6
+    const bool same = !first && vote.accepted == attempt.newest;
+    const lease::Record& known = attempt.record.record;
+    const lease::Record& shown = vote.record.record;
+    const Duration apart = config_.attempt_time;
+    attempt.agreed &= first || (same && !is_later(known, shown, apart) && !is_later(shown, known, apart));
+    const bool earlier = same && is_later(known, shown, {});
+    if (first || earlier || vote.accepted > attempt.newest) {  // Q6
         attempt.newest = vote.accepted;
         attempt.record = std::move(vote.record);
     }
@@ -280,7 +318,8 @@ void Proposer::decide(Register& reg, const ReadResult* read) {
     Attempt& attempt = reg.attempt;
     const cas::ClockRates rates = config_.rates();
     lease::Record record = cas::to_absolute(attempt.record, now_);
-    const bool echo = take_out(record, reg.abandoned);
+    bool undone = take_out(record, reg.abandoned);
+    if (attempt.newest == reg.unconfirmed.ballot) undone |= put_back(record, reg.unconfirmed.leases);
     record.last_token = std::max({record.last_token, attempt.highest_token, highest_given_});
     rates.to_usable(record, now_);
     const cas::UnknownNeighbours unknown;
@@ -291,7 +330,7 @@ void Proposer::decide(Register& reg, const ReadResult* read) {
     Decided decided = apply_all(reg.batch, record, neighbours, tokens_, now_);
     put_absent_back(record);
     if (reg.may_overlap && unknown.asked()) return read_neighbours(reg, Phase::reading_before);
-    if (!decided.changed && !echo) {
+    if (!decided.changed && !undone) {
         if (!attempt.agreed) return accept(reg, cas::to_absolute(attempt.record, now_));
         acceptor_.mark_chosen(reg.resource, attempt.newest, attempt.ballot);
         return conclude(reg);
@@ -299,7 +338,7 @@ void Proposer::decide(Register& reg, const ReadResult* read) {
     cas::date_grants(record, decided.added, shown_wall_ms_);
     rates.to_kept(record, now_);
     attempt.added = std::move(decided.added);
-    attempt.extended = std::move(decided.extended);
+    if (reg.may_overlap) attempt.extended = as_kept(std::move(decided.extended), rates, now_);
     for (const lease::Token token : attempt.added)
         highest_given_ = std::max(highest_given_, token);
     attempt.enqueued = std::move(decided.enqueued);
@@ -322,7 +361,10 @@ void Proposer::accept(Register& reg, lease::Record record) {
 void Proposer::on_accepted(Register& reg) {
     const Attempt& attempt = reg.attempt;
     acceptor_.mark_chosen(reg.resource, attempt.ballot, attempt.next);
-    if (attempt.taking_back) return pause(reg);
+    if (attempt.taking_back) {
+        reg.unconfirmed = {};
+        return pause(reg);
+    }
     // Also after a renewal: the lease may have ended on all acceptors but the one that heard of it last. An overlapping
     // lease may have been granted since; being in another register, it did not meet this ballot.
     const bool alone = attempt.added.empty() && attempt.extended.empty();
@@ -366,11 +408,8 @@ void Proposer::take_back(Register& reg) {
     const Ballot next = reg.attempt.next;
     reg.abandoned.insert(reg.abandoned.end(), reg.attempt.added.begin(), reg.attempt.added.end());
     take_out(record, reg.abandoned);
-    lease::Record before;
-    before.leases = std::move(reg.attempt.extended);
-    config_.rates().to_kept(before, now_);
-    for (const lease::Lease& was : before.leases)
-        if (lease::Lease* const lease = record.find(was.token)) *lease = was;
+    reg.unconfirmed = {reg.attempt.ballot, std::move(reg.attempt.extended)};
+    put_back(record, reg.unconfirmed.leases);
     start(reg, next, Phase::accepting);
     reg.attempt.taking_back = true;
     accept(reg, std::move(record));
@@ -379,6 +418,7 @@ void Proposer::take_back(Register& reg) {
 void Proposer::conclude(Register& reg) {
     queue_.finish(reg, {});
     reg.abandoned.clear();
+    reg.unconfirmed = {};
     reg.backoff.reset();
     reg.enqueued.insert(reg.enqueued.end(), reg.attempt.enqueued.begin(), reg.attempt.enqueued.end());
     if (enqueued_ && !reg.enqueued.empty()) enqueued_(reg.resource, reg.enqueued);
@@ -399,6 +439,7 @@ void Proposer::fail(Register& reg, Why why) {
     reg.abandoned.insert(reg.abandoned.end(), attempt.added.begin(), attempt.added.end());
     if (reg.abandoned.size() > max_abandoned)
         reg.abandoned.erase(reg.abandoned.begin(), reg.abandoned.end() - max_abandoned);
+    if (!attempt.extended.empty()) reg.unconfirmed = {attempt.ballot, attempt.extended};
     if (why == Why::refused)
         counter_.go_above(attempt.outbid_by, std::uint64_t{8} << std::min(reg.backoff.failures(), 6U));
     const bool at_once = why == Why::late || attempt.one_round;  // another node wrote since: no contention

@@ -44,13 +44,14 @@ struct Attempt {
     // From the promises:
     Ballot newest;
     cas::RelativeRecord record;
-    bool agreed = true;  ///< all that promised have accepted the same
+    bool agreed = true;  ///< all that promised have accepted the same, at about the same time
     lease::Token highest_token = 0;
 
     // From the updates:
     lease::Record result;  ///< as accepted, in this node's instants; only for resources that may overlap
     std::vector<lease::Token> added;
-    std::vector<lease::Lease> extended;  ///< before the extension
+    /// Before the extension, in the acceptors' measure; only for resources that may overlap.
+    std::vector<lease::Lease> extended;
     std::vector<std::uint64_t> enqueued;
 };
 
@@ -62,6 +63,13 @@ struct Register : cas::QueuedWork {
     /// never reported to anyone (Q8).
     std::vector<lease::Token> abandoned;
     std::vector<std::uint64_t> enqueued;  ///< by such attempts; they may be found in the queue as well
+    /// Leases as they were before such an attempt renewed them. The renewal does not count as long as the record that
+    /// is found is the one that this attempt wrote: the overlapping leases were not read after it.
+    struct Unconfirmed {
+        Ballot ballot;
+        std::vector<lease::Lease> leases;
+    };
+    Unconfirmed unconfirmed;  ///< only for resources that may overlap
 };
 
 /// Numbers this node's attempts (Q2). It keeps up with the ballots of the other nodes, so that they seldom refuse each

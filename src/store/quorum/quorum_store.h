@@ -30,7 +30,8 @@ namespace holdfast::store::quorum {
 /// overlapping records from a majority before, and again after the grant is accepted. If it then finds a conflict, it
 /// takes the lease back and is applied again. Of two concurrent grants, at least one sees the other. An update that
 /// renews a lease reads them after it is accepted, and on a conflict restores the lease: an acceptor that heard of the
-/// lease late may still show it although it has ended on all the others.
+/// lease late may still show it although it has ended on all the others. If that read fails, the next attempt restores
+/// it.
 ///
 /// An attempt that got no majority in time may have taken effect. The update is then applied again to the record that
 /// is found, after the leases that the failed attempt may have left there, which were never reported to anyone, are
