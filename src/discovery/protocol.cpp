@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "codec/check.h"
 #include "codec/frame.h"
 #include "discovery.pb.h"
 
@@ -20,23 +21,13 @@ constexpr std::uint64_t token_limit = 1ULL << 53;  ///< G3
 constexpr std::int64_t time_ms_limit = 1LL << 53;  ///< so that times can be added without overflow
 constexpr Duration max_time = 49 * 24h;            ///< the longest remaining time of a lease; fits in 32 bits
 
-/// Records the first error in a message.
-class Check {
+class Check : public codec::Check {
  public:
-    /// Returns `holds`.
-    bool that(bool holds, std::string_view what) {
-        if (!holds && why_.empty()) why_ = what;
-        return holds;
-    }
     /// Moves the text if it is within the limit.
     void text(std::string& from, std::size_t most, std::string& to) {
         if (that(from.size() <= most, "a text is too long")) to = std::move(from);
     }
-    bool fails() const { return !why_.empty(); }
-    Error error() const { return {"malformed", why_}; }
-
- private:
-    std::string why_;
+    Error error() const { return {"malformed", why()}; }
 };
 
 /// Clamped to the range of the wire format.
