@@ -103,7 +103,7 @@ void LocalLog::fold() {
     bytes_since_snapshot_ = 0;
 }
 
-/// Writes what there is to write, then answers; whoever is answered may append.
+/// Writes what is pending, then answers. A callback may append, which writes too but leaves the answers to this loop.
 void LocalLog::settle() {
     writer_.flush(now_);
     if (std::exchange(answering_, true)) return;

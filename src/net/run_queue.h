@@ -21,8 +21,8 @@ class Runnable : public boost::intrusive::list_base_hook<boost::intrusive::link_
 /// In a turn they run one after the other, each for a time slice, until none is left or the turn is over; the rest run
 /// in the next turn, after the other handlers of the loop. A connection that runs for more than a hundredth of the time
 /// counts as busy: for each millisecond that it ran, it owes a tenth of a second. Busy connections run after all
-/// others, but at least one in every turn. So whoever sends a request now and then waits for the slice under way, not
-/// for a round of those who send as much as they can.
+/// others, but at least one in every turn. So a client with an occasional request waits for the slice under way, not
+/// for a round of all clients that send as much as they can.
 ///
 /// The budget is time, not a number of requests or bytes, since it must hold whatever a request costs.
 ///

@@ -37,7 +37,7 @@ std::optional<lease::HolderDeadlines> deadlines_in(const json::value& lease, con
         .sent_at = asked.sent_at, .arrived_at = now, .timeline = read, .ttl = ttl, .waited = asked.waited}};
 }
 
-/// The loss as a model is told of it.
+/// The reason of a loss, in words for a model.
 Error told(const Failure& lost) {
     const auto code = code_in(lost.code);
     if (code == Code::stale_epoch) return {lost.code, "a newer process of this agent has taken over"};
