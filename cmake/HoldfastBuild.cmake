@@ -108,7 +108,7 @@ function(holdfast_test name)
   target_link_libraries(${name} PRIVATE ${arg_USES} GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
   holdfast_test_properties(${name} "${arg_TIMEOUT}" "${arg_LABELS}")
-  set_tests_properties(${name} PROPERTIES PROCESSORS 2) # of the places that scripts/test has: it computes, where scripts wait
+  set_tests_properties(${name} PROPERTIES PROCESSORS 4) # of the places that scripts/test has: it computes, where scripts wait
 endfunction()
 
 # holdfast_script_test(NAME COMMAND … LABELS …): a test that is a script; it finds the build by HOLDFAST_BIN and HOLDFAST_BUILD.

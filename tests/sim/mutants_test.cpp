@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <gtest/gtest.h>
+#include <map>
 
 #include "sim/exhaustive.h"
 #include "sim/hunt.h"
@@ -13,22 +14,37 @@ namespace holdfast::sim {
 namespace {
 
 constexpr std::uint64_t seeds = 400;           ///< at most; of a mutant that some world must show
-constexpr std::uint64_t seeds_of_unseen = 30;  ///< of a mutant that no world is expected to show
-constexpr std::uint64_t seeds_of_none = 150;   ///< without a mutant
+constexpr std::uint64_t seeds_of_unseen = 20;  ///< of a mutant that no world is expected to show
+constexpr std::uint64_t seeds_of_none = 60;    ///< without a mutant; ManyWorlds tries more, of the code that ships
+
+/// The world that showed a mutant when this was written, for those that take long to find. It is tried first; if the
+/// code has changed so that it shows nothing any more, the search begins at seed 1.
+std::uint64_t first_to_try(std::string_view mutant) {
+    static const std::map<std::string_view, std::uint64_t> known{{"half_silence", 151},
+                                                                 {"unchosen_read", 44},
+                                                                 {"acknowledged_before_durable", 41},
+                                                                 {"overlap_not_looked_at_after", 18}};
+    const auto found = known.find(mutant);
+    return found == known.end() ? 1 : found->second;
+}
 
 struct Caught {
     std::string rule;
     std::uint64_t seed = 0;
 };
 
+std::optional<Caught> hunt_world(std::uint64_t seed) {
+    const Outcome outcome = World(scenario_of(seed)).run();
+    if (!outcome.violation) return std::nullopt;
+    return Caught{outcome.violation->rule, seed};
+}
+
 std::optional<Caught> hunt_mutant(const MutantInfo& mutant) {
     const std::uint64_t last = mutant.not_seen_because.empty() ? seeds : seeds_of_unseen;
     set_mutant(mutant.name);
-    std::optional<Caught> caught;
-    for (std::uint64_t seed = 1; seed <= last && !caught; ++seed) {
-        const Outcome outcome = World(scenario_of(seed)).run();
-        if (outcome.violation) caught = Caught{outcome.violation->rule, seed};
-    }
+    std::optional<Caught> caught = hunt_world(first_to_try(mutant.name));
+    for (std::uint64_t seed = 1; seed <= last && !caught; ++seed)
+        caught = hunt_world(seed);
     set_mutant({});
     return caught;
 }

@@ -13,6 +13,8 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.error
+import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
 
@@ -95,9 +97,18 @@ class Server:
             env=clean_environment(home), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         try:
             self.url = Lines(self.process.stdout).find(r"http://127\.0\.0\.1:\d+").group(0)
+            if store:  # it serves before its engine has answered, and says so to those who ask meanwhile
+                eventually(self.is_ready, "the store answers")
         except AssertionError:
             self.kill()
             raise
+
+    def is_ready(self):
+        try:
+            with urllib.request.urlopen(self.url + "/ready", timeout=PATIENCE) as answer:
+                return answer.status == 200
+        except urllib.error.HTTPError:
+            return False
 
     def kill(self):
         self.process.kill()

@@ -83,8 +83,8 @@ class ClockTest(KeyTest):
         self.live_and_move(self.two_drones({"environment": wrong}, {}), meanwhile=lambda: step(next(steps, 0)))
 
     def test_backend_that_outlives_its_key_would_be_noticed(self):
-        """A clock at half its speed is beyond what Holdfast promises anything for: this is what a failure looks like."""
-        broken, _ = self.wrong_clock(rate=0.5)
+        """So slow a clock is beyond what Holdfast promises anything for: this is what a failure looks like."""
+        broken, _ = self.wrong_clock(rate=0.6)
         here, _ = self.two_drones({"environment": broken}, {})
         held = self.connect("room", "ignore", pool="a")
         here.send(signal.SIGSTOP)

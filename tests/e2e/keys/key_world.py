@@ -79,6 +79,7 @@ class KeyWorld:
     """What a test needs beside a server; to be mixed into one of ServerTest's kind."""
 
     def make_home(self):
+        self.drones = []
         self.home = tempfile.mkdtemp(prefix="holdfast-keys-")
         self.addCleanup(shutil.rmtree, self.home, ignore_errors=True)
         self.addCleanup(self.kill_backends)
@@ -109,7 +110,8 @@ class KeyWorld:
 
     def drone(self, id, pool="default", **more):
         controllers = more.pop("controllers", None) or self.url
-        return Drone(self, id, controllers, pool=pool, **more)
+        self.drones.append(Drone(self, id, controllers, pool=pool, **more))
+        return self.drones[-1]
 
     def wait_for_drone(self, id, server=None, **wanted):
         server = server or self.server
@@ -122,7 +124,10 @@ class KeyWorld:
                 connection.close()
             drone = answer.get("drone", {})
             return status == 200 and drone["healthy"] and all(drone[k] == v for k, v in wanted.items()) and drone
-        return eventually(f"the drone {id} registers", known)
+        try:
+            return eventually(f"the drone {id} registers", known)
+        except AssertionError as late:
+            raise AssertionError(f"{late}; the drones wrote {[d.log[-5:] for d in self.drones if d.id == id]}") from None
 
     # Keys
 
