@@ -66,7 +66,7 @@ class AfterKill(ServerTest):
         health = server.health()
         self.assertEqual(health["status"], "recovering")
         self.assertTrue(0 < health["recovering_for_ms"] <= TTL_MS, health)
-        self.assertTrue(any("recovering" in line for line in server.log), server.log)
+        server.wait_for_log("recovering")
         self.assertEqual(server.renew(lease)[0], 404, "nobody knows this lease any more")
 
         granted, at, refusals = when_granted(server, "bob", "r")

@@ -151,11 +151,11 @@ class SoftStopTest(HoldfastTest):
         return self.saved(name)
 
     def drone_finds_it_idle(self, name, how):
-        self.backend(name, how, "--max-idle", "1s")
+        self.backend(name, how, "--max-idle", "4s")
         return self.saved(name)
 
     def drone_ends_its_lifetime(self, name, how):
-        self.backend(name, how, "--lifetime", "2s")
+        self.backend(name, how, "--lifetime", "6s")
         return self.saved(name)
 
     def drone_is_drained(self, name, how):
