@@ -451,7 +451,7 @@ void CasLoop::swap(RecordWork& work, WorkPhase phase) {
     work.result = to_stored(std::move(record), work.moment, rates_, becomes);
     const std::string bytes = empty ? std::string{} : codec::record::encode_record(work.result.relative.record);
     const std::string notice = notice_of(work.resource, becomes, work.decision, work.moment.here);
-    const auto holders = holders_in(work.result.relative.record);
+    const auto holders = holders_in(work.result.relative.record), held_by = holders_in(work.base.relative.record);
     Swap swap;
     swap.name = work.resource;
     swap.expected = work.base.write;
@@ -463,6 +463,7 @@ void CasLoop::swap(RecordWork& work, WorkPhase phase) {
     swap.keep_until = nothing_left_from(work.result);
     swap.due = next_end(work.result);
     swap.holders = holders;
+    swap.replaced = {nothing_left_from(work.base), next_end(work.base), held_by};
     swap.notice = notice;
     const auto& waiters = work.decision.after.waiters;
     swap.notice_must_arrive =

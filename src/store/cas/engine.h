@@ -140,9 +140,18 @@ struct Swap {
     std::string_view bytes;                     ///< empty to delete the value
     EngineTime keep_until = EngineTime::max();  ///< for a record: from then on it may be deleted
     EngineTime due = EngineTime::max();         ///< for a record: when overdue() should return it
-    std::span<const std::string_view> holders;  ///< for a record: the holders of its leases and reservations
-    std::string_view notice;                    ///< sent to all fronts if the swap takes effect; empty for none
-    bool notice_must_arrive = false;            ///< at all listeners, even if this front dies now
+    /// For a record: the holders of its leases and reservations, in order, each once.
+    std::span<const std::string_view> holders;
+    /// For a record: these three as given with the expected value, so that an engine changes only what differs in its
+    /// indices.
+    struct Replaced {
+        EngineTime keep_until = EngineTime::max();
+        EngineTime due = EngineTime::max();
+        std::span<const std::string_view> holders;
+    };
+    Replaced replaced;
+    std::string_view notice;          ///< sent to all fronts if the swap takes effect; empty for none
+    bool notice_must_arrive = false;  ///< at all listeners, even if this front dies now
     /// The marker must be this or later, also for the value shown on failure; else error `store_lost`. 0: any.
     WriteId marker;
     /// The engine's position must be this or later; else error `store_lost`. 0: any.

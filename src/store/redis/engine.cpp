@@ -16,7 +16,7 @@ constexpr std::size_t max_swaps = 64;
 constexpr std::size_t max_swap_bytes = 64 << 10;
 constexpr std::size_t keys_of_all = 3;
 constexpr std::size_t words_of_all = 5;
-constexpr std::size_t words_each = 6;
+constexpr std::size_t words_each = 7;
 
 /// Channels are not separated by database, so the name contains it.
 std::string channel_of(const RedisEngineOptions& options) {
@@ -24,11 +24,12 @@ std::string channel_of(const RedisEngineOptions& options) {
     return options.prefix + (database == 0 ? "" : fmt::format(":{}", database)) + ":notices";
 }
 
-/// The score of a record in the due set: when something has to be done about it. Empty if nothing has.
-std::string score_of(const cas::Swap& swap) {
-    if (swap.kind == Kind::document) return "-";
-    const EngineTime first = std::min(swap.due, swap.keep_until);
-    return first == EngineTime::max() ? std::string() : std::to_string(micros_down(first));
+/// The names in `these` that are not in `those`. REQUIRES: both are in order.
+std::vector<std::string_view> without(std::span<const std::string_view> these,
+                                      std::span<const std::string_view> those) {
+    std::vector<std::string_view> out;
+    std::ranges::set_difference(these, those, std::back_inserter(out));
+    return out;
 }
 
 }  // namespace
@@ -147,7 +148,7 @@ void RedisEngine::add(const cas::Swap& swap) {
     swaps_.position = std::max(swaps_.position, swap.position);
     std::string window;
     if (const Micros until = micros_down(swap.until); swap.from != EngineTime::min() || until < latest)
-        window = std::to_string(micros_up(swap.from)) + ' ' + std::to_string(until);
+        window = fmt::format("{} {}", micros_up(swap.from), until);
     CommandWriter::append(swaps_.keys, {keys_.kept(swap.kind, swap.name)});
     std::string& out = swaps_.arguments;
     CommandWriter::append(out, {swap.expected == 0 ? std::string_view{} : std::string_view(mark_of(swap.expected))});
@@ -155,23 +156,37 @@ void RedisEngine::add(const cas::Swap& swap) {
         CommandWriter::append(out, {{}});
     else
         CommandWriter::append_joined(out, stored_header(swap), swap.bytes);
-    const bool changes_folders = swap.kind == Kind::record && (swap.expected == 0 || swap.bytes.empty());
-    CommandWriter::append(
-        out, {window, score_of(swap), changes_folders ? folder_lengths(swap.name) : std::string(), swap.notice});
-    if (swap.kind == Kind::record && !swap.bytes.empty()) add_sets(swap);
+    CommandWriter::append(out, {window});
+    add_index_entries(swap, latest);
+    CommandWriter::append(out, {swap.notice.empty() ? std::string() : with_length(swap.notice)});
 }
 
-/// Adds the keys of the sets that the record may enter, so that Redis checks them before the script begins.
-void RedisEngine::add_sets(const cas::Swap& swap) {
-    for (const std::string_view holder : swap.holders)
+/// The sets that a record enters and leaves. An entry in the due set that is early enough stays, so a renewal changes
+/// no set: sweep() finds it early, and moves it to where it belongs. It moves no entry before that is due, so if that
+/// may be by `latest`, there must be one again.
+void RedisEngine::add_index_entries(const cas::Swap& swap, Micros latest) {
+    const bool was = swap.expected != 0, is = !swap.bytes.empty();
+    if (swap.kind == Kind::document || (!was && !is)) return CommandWriter::append(swaps_.arguments, {{}, "0", "0"});
+    const std::span<const std::string_view> none;
+    const auto before = was ? swap.replaced.holders : none, after = is ? swap.holders : none;
+    const auto entered = without(after, before), left = without(before, after);
+    const auto folders = was != is ? folders_of(swap.name) : std::vector<std::string_view>{};
+    for (const std::string_view holder : entered)
         CommandWriter::append(swaps_.set_keys, {keys_.holder(holder)});
-    swaps_.sets += swap.holders.size();
-    const auto file = swap.expected == 0 ? lease::file_path(swap.name) : std::nullopt;
-    if (!file) return;
-    for (const std::string_view folder : folders_above(file->path)) {
-        CommandWriter::append(swaps_.set_keys, {keys_.folder(swap.name.substr(0, file->scope.size() + folder.size()))});
-        ++swaps_.sets;
-    }
+    for (const std::string_view holder : left)
+        CommandWriter::append(swaps_.set_keys, {keys_.holder(holder)});
+    for (const std::string_view folder : folders)
+        CommandWriter::append(swaps_.set_keys, {keys_.folder(folder)});
+    if (!is) CommandWriter::append(swaps_.set_keys, {keys_.due()});
+    const std::size_t enters = entered.size() + (is ? folders.size() : 0);
+    const std::size_t leaves = left.size() + (is ? 0 : folders.size() + 1);
+    swaps_.sets += enters + leaves;
+    const EngineTime due = std::min(swap.due, swap.keep_until);
+    const EngineTime due_before = std::min(swap.replaced.due, swap.replaced.keep_until);
+    const bool is_filed = was && due_before <= due && micros_down(due_before) > latest;
+    const bool files = is && due != EngineTime::max() && !is_filed;
+    CommandWriter::append(swaps_.arguments, {files ? std::to_string(micros_down(due)) : std::string(),
+                                             std::to_string(enters), std::to_string(leaves)});
 }
 
 /// Sends this turn's batch.

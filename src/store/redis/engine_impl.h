@@ -41,7 +41,7 @@ class RedisEngine final : public cas::Engine {
     /// Swaps sent in one call of the script.
     struct SwapBatch {
         std::string keys{};      ///< of the records
-        std::string set_keys{};  ///< of the sets that they may enter
+        std::string set_keys{};  ///< of the sets that they enter and leave
         std::string arguments{};
         std::size_t sets = 0;
         Micros latest = 0;           ///< none takes effect from then on
@@ -93,7 +93,7 @@ class RedisEngine final : public cas::Engine {
 
     Duration lingers() const { return options_.answer_within + 500ms; }
     void add(const cas::Swap& swap);
-    void add_sets(const cas::Swap& swap);
+    void add_index_entries(const cas::Swap& swap, Micros latest);
     void send_swaps();
     void swaps_answered(SwapCalls& calls, Result<codec::resp::Value> answer);
     Result<void> read_swaps(SwapCalls& calls, codec::resp::Value& answer);

@@ -198,7 +198,9 @@ void Nodes::subscribe() {
 }
 
 void Nodes::message(const codec::resp::Value& value) {
-    if (state_ == State::up && value.items[1].text == channel_) listener_->on_notice(value.items[2].text);
+    if (value.items[1].text != channel_) return;
+    for (const std::string_view notice : notices_in(value.items[2].text))
+        if (state_ == State::up) listener_->on_notice(notice);
 }
 
 void Nodes::up() {

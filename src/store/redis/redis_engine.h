@@ -36,10 +36,10 @@ Result<RedisEngineOptions> parse_redis_engine(std::string_view url);
 ///
 /// *Keys.* Each record or document is one string, `PREFIX:r:RESOURCE` or `PREFIX:d:DOCUMENT` (stored.h). Sorted sets
 /// name the records: `PREFIX:h:HOLDER` those of a holder, `PREFIX:f:FOLDER` those in a folder, and `PREFIX:due` those
-/// for which something is to be done, by the time of that. A swap is a script that writes a record together with its
-/// entries in these sets, and publishes its notice on `PREFIX:notices`; so the sets name exactly the records that
-/// exist. The swaps of one turn share one call of the script. Records past their end are deleted by overdue(), with
-/// their entries. In a cluster keys begin with `{PREFIX}`: all are in one slot, and so on one master.
+/// for which something is to be done, by the time of that or an earlier one. A swap is a script that writes a record
+/// together with its entries in these sets, and publishes its notice on `PREFIX:notices`; so the sets name exactly the
+/// records that exist. The swaps of one turn share one call of the script. Records past their end are deleted by
+/// overdue(), with their entries. In a cluster keys begin with `{PREFIX}`: all are in one slot, and so on one master.
 ///
 /// *Position in history.* `PREFIX:position` counts the script calls that wrote something. Like the marker, it is
 /// checked before anything is written (docs/decisions/0013-engines-that-forget.md). A history is identified by the

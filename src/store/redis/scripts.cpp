@@ -24,14 +24,14 @@ return {t[1], t[2], count})";
 // error from Redis; once a script has written something, Redis does not refuse its later writes for such a reason.
 //
 // A record enters its sets before it is written, and leaves them after: if Redis refuses one of these writes, the
-// record is as it was, and its new entries are taken back.
-constexpr std::string_view swap_text = R"(local call, pcall, keys, args = redis.call, redis.pcall, KEYS, ARGV
+// record is as it was, and its new entries are taken back. Most writes are renewals, which change no set: each
+// instruction that they run counts.
+constexpr std::string_view swap_text =
+    R"(local call, pcall, keys, args, type = redis.call, redis.pcall, KEYS, ARGV, type
 local t = call('TIME')
 local now = t[1] * 1000000 + t[2]
 local soon = now < tonumber(args[2])
 local least, swaps = args[3], tonumber(args[5])
-local due_set = keys[swaps + 3]
-local base = string.sub(due_set, 1, -5)
 local both = call('MGET', keys[swaps + 1], keys[swaps + 2])
 local marker, count = both[1], both[2]
 count = count and #count <= 15 and not string.find(count, '%D') and tonumber(count)
@@ -48,96 +48,51 @@ if least ~= '' then
   if not stands then return {t[1], t[2], count or 0, string.rep('l', swaps)} end
 end
 
-local function holders_in(value)
-  return string.sub(value, 47, 46 + tonumber(string.sub(value, 38, 45), 16))
+local due_set, set, done = keys[swaps + 3], swaps + 3, {}
+local function leave(key, from, to)
+  local name = string.sub(key, #due_set)
+  for i = from, to do pcall('ZREM', keys[i], name) end
 end
-local function set_of(holders)
-  local set = {}
-  for holder in string.gmatch(holders, '[^\n]+') do set[holder] = true end
-  return set
-end
-local function leave(sets, name)
-  for i = 1, #sets do pcall('ZREM', sets[i], name) end
-end
-local function enter(sets, name)
-  for i = 1, #sets do
-    local put = pcall('ZADD', sets[i], '0', name)
+-- Returns the error, if a set refuses the record.
+local function enter(key, enters, score)
+  local name = string.sub(key, #due_set)
+  for i = set + 1, set + enters do
+    local put = pcall('ZADD', keys[i], '0', name)
     if type(put) == 'table' then
-      for j = 1, i - 1 do pcall('ZREM', sets[j], name) end
-      return {err = put.err, of = sets[i]}
+      put.of = keys[i]
+      return put
     end
   end
-end
--- The sets that a record enters and those that it leaves.
-local function changed(name, head, value, folders)
-  local enters, leaves = {}, {}
-  local before, after = '', ''
-  if head ~= '' then before = holders_in(head) end
-  if value ~= '' then after = holders_in(value) end
-  if before ~= after then
-    local was, is = set_of(before), set_of(after)
-    for holder in pairs(is) do
-      if not was[holder] then enters[#enters + 1] = base .. ':h:' .. holder end
-    end
-    for holder in pairs(was) do
-      if not is[holder] then leaves[#leaves + 1] = base .. ':h:' .. holder end
-    end
-  end
-  local of_folders = value == '' and leaves or enters
-  for length in string.gmatch(folders, '%d+') do
-    of_folders[#of_folders + 1] = base .. ':f:' .. string.sub(name, 1, length)
-  end
-  return enters, leaves
-end
-local done = {}
-local function write(key, head, value)
-  if value == '' then
-    local gone = pcall('DEL', key)
-    return type(gone) == 'table' and gone or gone == 1 and done
-  end
-  if head == '' then return pcall('SET', key, value, 'NX') end
-  return pcall('SET', key, value)
-end
-local function write_record(key, head, value, score, folders)
-  local name = string.sub(key, #base + 4)
-  if value == '' then score = '' end
-  local enters, leaves = changed(name, head, value, folders)
-  local refused = enter(enters, name)
-  if refused then return refused end
-  local put = score ~= '' and pcall('ZADD', due_set, score, name)
-  if type(put) ~= 'table' then put = write(key, head, value) end
-  if not put or put.err then
-    leave(enters, name)
-    return put
-  end
-  leave(leaves, name)
-  if score == '' and head ~= '' then pcall('ZREM', due_set, name) end
-  return put
+  local put = score ~= '' and pcall('ZADD', due_set, 'LT', score, name)
+  return type(put) == 'table' and put
 end
 
-local letters, out, wrote = {}, {t[1], t[2], count or 0, ''}, false
+local letters, out, notices, wrote = {}, {t[1], t[2], count or 0, ''}, {}, false
 for i = 1, swaps do
-  local k, a = keys[i], i * 6
-  local mark, value, window, score = args[a], args[a + 1], args[a + 2], args[a + 3]
+  local k, a = keys[i], i * 7 - 1
+  local mark, value, window, score, enters, leaves, notice = unpack(args, a, a + 6)
   local timely, letter, put = soon, 'o', false
   if window ~= '' then
     local from, till = string.match(window, '^(%S+) (%S+)$')
     timely = soon and now >= tonumber(from) and now < tonumber(till)
   end
-  local head = pcall('GETRANGE', k, '0', '511')
-  local expected = false
-  if mark == '' then expected = head == '' and timely and value ~= ''
-  else expected = type(head) == 'string' and string.sub(head, 1, 36) == mark end
+  local expected = pcall('GETRANGE', k, '0', '35') == mark
+  if mark == '' then expected = expected and timely and value ~= '' end
   if expected and not timely then letter = 't'
   elseif expected then
-    if mark ~= '' then
-      local whole = 46 + tonumber(string.sub(head, 38, 45), 16)
-      if whole > 512 then head = call('GETRANGE', k, '0', whole - 1) end
+    if enters ~= '0' or score ~= '' then put = enter(k, enters, score) end
+    if not put then
+      if value == '' then
+        local gone = pcall('DEL', k)
+        put = type(gone) == 'table' and gone or gone == 1 and done
+      elseif mark == '' then put = pcall('SET', k, value, 'NX')
+      else put = pcall('SET', k, value) end
     end
-    if score == '-' then put = write(k, head, value)
-    else put = write_record(k, head, value, score, args[a + 4]) end
     if put then letter = 'd' end
+    if enters ~= '0' and (not put or put.err) then leave(k, set + 1, set + enters) end
+    if leaves ~= '0' and put and not put.err then leave(k, set + enters + 1, set + enters + leaves) end
   end
+  if enters ~= '0' or leaves ~= '0' then set = set + enters + leaves end
   if put then
     local wrong = put.err
     if not wrong then wrote = true
@@ -152,10 +107,7 @@ for i = 1, swaps do
     elseif timely then letter = 'd'
     else letter = 't' end
   end
-  if letter == 'd' and args[a + 5] ~= '' then
-    local told = pcall('PUBLISH', args[1], args[a + 5])
-    if type(told) == 'table' then letter, out[#out + 1] = 'e', told.err end
-  end
+  if notice ~= '' and letter == 'd' then notices[#notices + 1] = notice end
   letters[i] = letter
 end
 if wrote and count then out[3] = call('INCR', keys[swaps + 2])
@@ -163,6 +115,7 @@ elseif wrote then
   out[3] = 1
   call('SET', keys[swaps + 2], '1')
 end
+if notices[1] then call('PUBLISH', args[1], table.concat(notices)) end
 out[4] = table.concat(letters)
 return out)";
 

@@ -16,13 +16,13 @@ enum class Script : std::uint8_t {
     /// Takes a key and the position's key → [time, position, value if present].
     fetch,
     /// CHANNEL UNTIL MARKER|'' REQUIRED-POSITION RECORDS, then for each of them
-    /// MARK|'' VALUE|'' 'FROM UNTIL'|'' SCORE|''|- FOLDERS NOTICE|'' → [time, position, letters, values…], with one
+    /// MARK|'' VALUE|'' 'FROM UNTIL'|'' SCORE|'' ENTERS LEAVES NOTICE → [time, position, letters, values…], with one
     /// letter per record (SwapLetter), and one value for each `other` and `error`. The keys are those of the records,
-    /// of the marker, the position and the due set, and then of all other sets that a record may enter: Redis checks
-    /// before it begins that all are here (in a cluster) and permitted. SCORE is the time of the record in the due set;
-    /// it is `-` for a document, which is in no set. FOLDERS are the folders of a record that is made or deleted, as
-    /// lengths of its name. A record and its entries in the sets are written together or not at all. If the reply is an
-    /// error, nothing was written, unless Redis allowed writes to records but not to the counter.
+    /// of the marker, the position and the due set, and then for each record of the ENTERS sets that it enters and the
+    /// LEAVES sets that it leaves: Redis checks before it begins that all are here (in a cluster) and permitted. The
+    /// record enters the due set with SCORE unless it is in there with an earlier one. A record and its entries in the
+    /// sets are written together or not at all. The notices of what was done are published as one message. If the reply
+    /// is an error, nothing was written, unless Redis allowed writes to records but not to the counter, or no message.
     swap,
     /// MOST BEHIND AGAIN: takes the first entries of the due set that are BEHIND their time. It deletes the records
     /// that are past their end, with their entries in all sets, and returns those that are due, which are due again

@@ -16,7 +16,10 @@ constexpr std::array<std::string_view, 2> older_magics{"hf1 ", "hf2 "};
 constexpr std::size_t size_digits = 8;  // of the size of the holders
 constexpr std::size_t fixed_bytes = mark_bytes + 1 + size_digits + 1;
 constexpr std::size_t max_line_bytes = 512;
+constexpr std::size_t length_digits = 4;  // of a notice
 constexpr std::int64_t ns_per_us = 1000;
+
+static_assert(cas::Engine::notice_bytes < 1U << (4 * length_digits));
 
 template <class Number>
 std::optional<Number> number_of(std::string_view text, int base = 10) {
@@ -63,8 +66,9 @@ std::string stored_header(const cas::Swap& swap) {
     out +=
         fmt::format("{} {} {}", swap.written_at.time_since_epoch().count(), time_word(swap.due, micros_down(swap.due)),
                     time_word(swap.keep_until, micros_up(swap.keep_until)));
-    if (const std::string folders = is_record ? folder_lengths(swap.name) : ""; !folders.empty())
-        (out += ' ') += folders;
+    if (is_record)
+        for (const std::string_view folder : folders_of(swap.name))
+            (out += ' ') += std::to_string(folder.size());
     return out += '\n';
 }
 
@@ -90,6 +94,21 @@ bool is_of_older_version(std::string_view text) {
     return std::ranges::any_of(older_magics, [&](std::string_view older) { return text.starts_with(older); });
 }
 
+std::string with_length(std::string_view notice) {
+    return fmt::format("{:04x}{}", notice.size(), notice);
+}
+
+std::vector<std::string_view> notices_in(std::string_view message) {
+    std::vector<std::string_view> notices;
+    while (!message.empty()) {
+        const auto size = number_of<std::size_t>(message.substr(0, length_digits), 16);
+        if (!size || message.size() < length_digits + *size) return {};
+        notices.push_back(message.substr(length_digits, *size));
+        message.remove_prefix(length_digits + *size);
+    }
+    return notices;
+}
+
 std::vector<std::string_view> folders_above(std::string_view path) {
     std::vector<std::string_view> out;
     for (auto slash = path.find('/'); slash != std::string_view::npos && out.size() <= max_folder_depth;
@@ -103,12 +122,12 @@ std::string_view folder_with_set(std::string_view folder) {
     return above.size() > max_folder_depth ? above[max_folder_depth] : folder;
 }
 
-std::string folder_lengths(std::string_view resource) {
+std::vector<std::string_view> folders_of(std::string_view resource) {
     const auto file = lease::file_path(resource);
     if (!file) return {};
-    std::string out;
-    for (const std::string_view folder : folders_above(file->path))
-        (out += out.empty() ? "" : " ") += std::to_string(file->scope.size() + folder.size());
+    std::vector<std::string_view> out = folders_above(file->path);
+    for (std::string_view& folder : out)
+        folder = resource.substr(0, file->scope.size() + folder.size());
     return out;
 }
 

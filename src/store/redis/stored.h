@@ -36,6 +36,11 @@ std::optional<cas::StoredValue> read_stored(std::string text);
 /// True if the value was written by a version of Holdfast whose fronts must not share an engine with this version's.
 bool is_of_older_version(std::string_view text);
 
+/// The notices of one call of `swap` share a message: each is preceded by its length.
+std::string with_length(std::string_view notice);
+/// Empty if the text does not have this format: then somebody else uses the channel.
+std::vector<std::string_view> notices_in(std::string_view message);
+
 /// Whole microseconds of the Redis clock; exact as a Lua number for centuries. The limits of EngineTime are clamped to
 /// values that no comparison reaches.
 using Micros = std::int64_t;
@@ -54,8 +59,8 @@ inline constexpr std::size_t max_folder_depth = 64;
 std::vector<std::string_view> folders_above(std::string_view path);
 /// The folder whose set contains everything below this one.
 std::string_view folder_with_set(std::string_view folder);
-/// The folders of a record as the script `swap` takes them: the length of the name of each. Empty if it is no file.
-std::string folder_lengths(std::string_view resource);
+/// The names of these folders: scope and path (lease/resource.h). Empty if the resource is no file.
+std::vector<std::string_view> folders_of(std::string_view resource);
 
 /// The keys of one store in a Redis. In a cluster the prefix is their hash tag: all keys are in one slot, so one master
 /// has them all and a script may access any of them.

@@ -40,6 +40,17 @@ TEST(EngineStore, takes_one_round_trip_to_grant_renew_and_release) {
     EXPECT_EQ(fronts.store(0).counts().one_round, 3U);
 }
 
+TEST(EngineStore, says_which_holders_and_times_a_swap_replaces_whoever_wrote_them) {
+    SimFronts fronts;
+    const std::uint64_t checked = fronts.server.replacements;  // the server checks each
+    const lease::Token alice = acquired(fronts, 0, "r", {"alice", 10s, lease::Predicate::consumes});
+    const lease::Token bob = acquired(fronts, 1, "r", {"bob", 20s, lease::Predicate::consumes});
+    EXPECT_TRUE(answered(fronts, ask_renew(fronts, 0, {"r", bob}, "bob")).value_or(false));
+    EXPECT_TRUE(answered(fronts, ask_release(fronts, 1, {"r", alice}, "alice")).value_or(false));
+    EXPECT_TRUE(answered(fronts, ask_release(fronts, 0, {"r", bob}, "bob")).value_or(false));
+    EXPECT_EQ(fronts.server.replacements, checked + 4);
+}
+
 TEST(EngineStore, puts_updates_that_come_meanwhile_in_one_swap) {
     SimFronts fronts;
     std::vector<Promised<lease::Token>> asked;

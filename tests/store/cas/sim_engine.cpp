@@ -1,6 +1,7 @@
 #include "store/cas/sim_engine.h"
 
 #include <algorithm>
+#include <gtest/gtest.h>
 
 #include "lease/resource.h"
 
@@ -50,6 +51,14 @@ Reading SimServer::fetch(Kind kind, const std::string& name) {
     return {found == of_kind.end() ? StoredValue{} : found->second.value, now(), wall_ms, position};
 }
 
+/// An engine relies on it to keep its indices.
+void SimServer::check_replaced(const Stored& stored, const Swap::Replaced& replaced) {
+    ++replacements;
+    EXPECT_EQ(replaced.keep_until, stored.keep_until);
+    EXPECT_EQ(replaced.due, stored.due);
+    EXPECT_TRUE(std::ranges::equal(replaced.holders, stored.holders));
+}
+
 Result<Swapped> SimServer::swap(const Swap& swap) {
     forget_old();
     if (swaps_fail) return *swaps_fail;
@@ -63,6 +72,7 @@ Result<Swapped> SimServer::swap(const Swap& swap) {
         return Swapped{false, now(), found == of_kind.end() ? StoredValue{} : found->second.value, position};
     if (checks_window && (now() < swap.from || now() >= swap.until))
         return Swapped{false, now(), StoredValue{is_there, {}, {}}, position};
+    if (found != of_kind.end() && swap.kind == Kind::record) check_replaced(found->second, swap.replaced);
     if (swap.bytes.empty()) {
         of_kind.erase(std::string(swap.name));
     } else {
@@ -189,8 +199,8 @@ void SimEngine::swap(const Swap& swap, Callback<Result<Swapped>> reply) {
     struct Owned {
         Swap swap;
         std::string name, bytes, notice;
-        std::vector<std::string> holders;
-        std::vector<std::string_view> views;
+        std::vector<std::string> holders, replaced;
+        std::vector<std::string_view> views, replaced_views;
     };
     auto owned = std::make_shared<Owned>();
     owned->swap = swap;
@@ -200,6 +210,9 @@ void SimEngine::swap(const Swap& swap, Callback<Result<Swapped>> reply) {
     owned->holders.assign(swap.holders.begin(), swap.holders.end());
     owned->views.assign(owned->holders.begin(), owned->holders.end());
     owned->swap.holders = owned->views;
+    owned->replaced.assign(swap.replaced.holders.begin(), swap.replaced.holders.end());
+    owned->replaced_views.assign(owned->replaced.begin(), owned->replaced.end());
+    owned->swap.replaced.holders = owned->replaced_views;
     const bool late = server_.chance(server_.late_swaps);
     const auto fate = server_.fate ? server_.fate(swap) : late ? SimServer::Fate::late : some_fate();
     call<Swapped>([&server = server_, owned] { return server.swap(owned->swap); }, std::move(reply), fate);

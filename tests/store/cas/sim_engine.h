@@ -103,6 +103,7 @@ class SimServer {
     std::vector<SimEngine*> connected;
     std::map<Kind, std::map<std::string, Stored>> things;
     std::uint64_t swaps_done = 0;
+    std::uint64_t replacements = 0;  ///< swaps of a record that was there, each checked
     std::uint64_t calls = 0;
     std::uint64_t life = 1;
     Position position = 1;   ///< raised by each swap that is done
@@ -110,6 +111,7 @@ class SimServer {
 
  private:
     void forget_old();
+    void check_replaced(const Stored& stored, const Swap::Replaced& replaced);
     void spread(std::string_view notice);
 
     bool reachable_ = true;

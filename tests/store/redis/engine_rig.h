@@ -4,8 +4,10 @@
 #include <chrono>
 #include <functional>
 #include <gtest/gtest.h>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -97,7 +99,8 @@ class EngineRig final : public cas::EngineListener {
         return wait<std::vector<std::string>>([&](auto reply) { engine_->overdue(most, std::move(reply)); });
     }
     void start_swap(const Write& write, Callback<Result<cas::Swapped>> reply) {
-        const std::vector<std::string_view> holders(write.holders.begin(), write.holders.end());
+        const Write& replaced = written[{write.name, write.expected}];
+        const auto holders = in_order(write.holders), held_by = in_order(replaced.holders);
         cas::Swap swap;
         swap.kind = write.kind;
         swap.name = write.name;
@@ -110,10 +113,12 @@ class EngineRig final : public cas::EngineListener {
         swap.keep_until = write.keep_until;
         swap.due = write.due;
         swap.holders = holders;
+        swap.replaced = {replaced.keep_until, replaced.due, held_by};
         swap.notice = write.notice;
         swap.marker = write.marker;
         swap.position = write.position;
         engine_->swap(swap, std::move(reply));
+        written[{write.name, write.becomes}] = write;
     }
     EngineTime now() {
         const auto reading = fetch("what time is it?");
@@ -151,6 +156,14 @@ class EngineRig final : public cas::EngineListener {
     std::vector<std::string> notices;
 
  private:
+    static std::vector<std::string_view> in_order(const std::vector<std::string>& holders) {
+        const std::set<std::string_view> all(holders.begin(), holders.end());
+        return {all.begin(), all.end()};
+    }
+
+    /// By all rigs of a test: a front knows what it replaces, whoever wrote it.
+    inline static std::map<std::pair<std::string, WriteId>, Write> written;
+
     std::shared_ptr<boost::asio::io_context> loop_;
     std::unique_ptr<cas::Engine> engine_;
 };

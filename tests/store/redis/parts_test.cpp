@@ -109,6 +109,15 @@ TEST(Stored, is_nothing_that_somebody_else_wrote) {
     EXPECT_FALSE(is_of_older_version("{\"json\":1}\n"));
 }
 
+TEST(Notices, share_a_message) {
+    const std::string longest(cas::Engine::notice_bytes, 'x');
+    EXPECT_EQ(notices_in(with_length("first") + with_length(longest) + with_length("")),
+              (std::vector<std::string_view>{"first", longest, ""}));
+    EXPECT_TRUE(notices_in("").empty());
+    for (const char* bad : {"what somebody else says", "0005four", "000", "-001x", "0001xy"})
+        EXPECT_TRUE(notices_in(bad).empty()) << bad;
+}
+
 TEST(Micros, are_rounded_so_that_a_window_only_becomes_narrower) {
     EXPECT_EQ(micros_up(at(1001ns)), 2);
     EXPECT_EQ(micros_down(at(1999ns)), 1);
@@ -204,12 +213,13 @@ TEST(Folders, have_sets_down_to_a_depth) {
     EXPECT_EQ(folders_above(deep.substr(0, 2 * max_folder_depth) + "/y").back(), deep.substr(0, 2 * max_folder_depth));
 }
 
-TEST(Folders, are_lengths_of_the_name) {
-    EXPECT_EQ(folder_lengths("FILE:/a/b"), "5 7");
-    EXPECT_EQ(folder_lengths("FILE:/a/**"), "5");
-    EXPECT_EQ(folder_lengths("FILE:/**"), "");
-    EXPECT_EQ(folder_lengths("@team/FILE:/a/b/**"), "11 13");
-    EXPECT_EQ(folder_lengths("other/name"), "");
+TEST(Folders, are_named_with_their_scope) {
+    using Names = std::vector<std::string_view>;
+    EXPECT_EQ(folders_of("FILE:/a/b"), (Names{"FILE:", "FILE:/a"}));
+    EXPECT_EQ(folders_of("FILE:/a/**"), (Names{"FILE:"}));
+    EXPECT_EQ(folders_of("FILE:/**"), Names{});
+    EXPECT_EQ(folders_of("@team/FILE:/a/b/**"), (Names{"@team/FILE:", "@team/FILE:/a"}));
+    EXPECT_EQ(folders_of("other/name"), Names{});
 }
 
 }  // namespace
