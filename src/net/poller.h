@@ -22,6 +22,8 @@ class Poller {
     struct Interest {
         bool input = true;
         bool output = false;
+
+        bool operator==(const Interest&) const = default;
     };
     struct Ready {
         void* who = nullptr;

@@ -9,7 +9,7 @@ Transport::Moved Transport::read_some(std::span<char> room) {
     const ssize_t got = ::recv(socket_.get(), room.data(), room.size(), 0);
     if (got > 0) return {.bytes = static_cast<std::size_t>(got)};
     if (got == 0) return {.ended = true};
-    return {.broken = errno != EAGAIN && errno != EINTR};
+    return {.error = errno == EAGAIN || errno == EINTR ? 0 : errno};
 }
 
 Transport::Moved Transport::write_some(std::string_view bytes) {
@@ -19,7 +19,7 @@ Transport::Moved Transport::write_some(std::string_view bytes) {
             ::send(socket_.get(), bytes.data() + moved.bytes, bytes.size() - moved.bytes, MSG_NOSIGNAL);
         if (took < 0 && errno == EINTR) continue;
         if (took < 0) {
-            moved.broken = errno != EAGAIN;
+            moved.error = errno == EAGAIN ? 0 : errno;
             break;
         }
         moved.bytes += static_cast<std::size_t>(took);

@@ -14,11 +14,11 @@ class Transport {
  public:
     explicit Transport(int socket) : socket_(socket) {}
 
-    /// What was moved. Zero bytes, neither ended nor broken: nothing can be moved now.
+    /// What was moved. Zero bytes, and neither end nor error: nothing can be moved now.
     struct Moved {
         std::size_t bytes = 0;
-        bool ended = false;   ///< the peer sends nothing any more
-        bool broken = false;  ///< nothing can be moved any more
+        bool ended = false;  ///< the peer sends nothing any more
+        int error = 0;       ///< as in errno; nothing can be moved any more
     };
     Moved read_some(std::span<char> room);
     /// Writes as much as fits into the buffers of the kernel.

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -11,7 +9,13 @@
 #include "net/poller.h"
 #include "net/run_queue.h"
 
+namespace boost::asio {
+class io_context;
+}
+
 namespace holdfast::net {
+
+class Connection;
 
 /// Hooks around a door's turn. `begins` reads the clock once for everything received together (T6); `ends` looks up
 /// what is due next.
@@ -26,29 +30,17 @@ struct DoorTurn {
 /// byte was received, so that no grant is dated before its request (T3). Then it runs those that were ready, those that
 /// the last turn left and those that were woken, for a bounded time (run_queue.h).
 ///
-/// `Connection` is a Runnable with `receive(bool hung_up)` and `handle()`. A connection must exist until the end of the
-/// turn in which it is closed: its owner passes it to keep().
-template <class Connection>
+/// A connection must exist until the end of the turn in which it is closed: its owner passes it to keep().
 class Turns {
  public:
     using Clock = std::chrono::steady_clock;
 
     /// `after_each` is called when all have run: it returns true if the door has more to do in another turn.
-    Turns(
-        boost::asio::io_context& loop, DoorTurn turn, std::function<bool()> after_each = [] { return false; })
-        : loop_(loop), turn_(std::move(turn)), after_each_(std::move(after_each)), poller_(loop) {}
+    Turns(boost::asio::io_context& loop, DoorTurn turn, std::function<bool()> after_each);
 
-    void start() {
-        poller_.start([this] {
-            if (!posted_) take();  // the next turn serves those that are ready, too
-        });
-    }
+    void start();
     /// No connection runs after this.
-    void stop() {
-        stopped_ = true;
-        poller_.stop();
-        kept_.clear();
-    }
+    void stop();
 
     Poller& poller() { return poller_; }
     const RunQueue<Connection>& queue() const { return queue_; }
@@ -56,19 +48,14 @@ class Turns {
     Clock::time_point now() const { return now_; }
 
     /// The connection runs, in this turn if there is one.
-    void wake(Connection& connection) {
+    void wake(Runnable& connection) {
         queue_.add(connection);
         soon();
     }
 
     /// There will be a turn.
     void soon() {
-        if (in_turn_ || posted_ || stopped_) return;
-        posted_ = true;
-        boost::asio::post(loop_, alive_.guard([this] {
-            posted_ = false;
-            take();
-        }));
+        if (!in_turn_ && !posted_ && !stopped_) post();
     }
 
     /// Keeps a connection that was closed until the end of a turn.
@@ -90,31 +77,9 @@ class Turns {
     void read_clock() { turn_.begins(); }
 
  private:
-    void take() {
-        if (stopped_) return;
-        in_turn_ = true;
-        now_ = Clock::now();
-        const auto ready = poller_.ready();
-        for (const Poller::Ready& one : ready)
-            if (one.input) static_cast<Connection*>(one.who)->receive(one.broken);
-        turn_.begins();
-        for (const Poller::Ready& one : ready)
-            queue_.add(*static_cast<Connection*>(one.who));
-        run();
-        const bool more = after_each_();
-        turn_.ends();
-        in_turn_ = false;
-        kept_.clear();
-        if (more || !queue_.is_empty()) soon();
-    }
-
-    void run() {
-        queue_.begin_turn();
-        while (Connection* connection = queue_.next()) {
-            connection->handle();
-            queue_.done(*connection);
-        }
-    }
+    void post();
+    void take();
+    void run();
 
     boost::asio::io_context& loop_;
     const DoorTurn turn_;

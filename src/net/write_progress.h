@@ -18,13 +18,13 @@ class WriteProgress {
     void begin(Clock::time_point now) {
         waiting_ = true;
         at_ = now;
-        next_ = bytes_least;
+        sent_ = 0;
     }
-    /// `bytes` is the total sent since begin().
     void sent(std::size_t bytes, Clock::time_point now) {
-        if (bytes < next_) return;
+        sent_ += bytes;
+        if (sent_ < bytes_least) return;
         at_ = now;
-        next_ = bytes + bytes_least;
+        sent_ = 0;
     }
     void end() { waiting_ = false; }
 
@@ -34,7 +34,7 @@ class WriteProgress {
  private:
     bool waiting_ = false;
     Clock::time_point at_;
-    std::size_t next_ = 0;
+    std::size_t sent_ = 0;  // since at_
 };
 
 }  // namespace holdfast::net

@@ -26,7 +26,7 @@ TEST(WriteProgress, does_not_count_a_byte_now_and_then) {
     WriteProgress progress;
     progress.begin(start);
     for (int i = 1; i <= 60; ++i)
-        progress.sent(static_cast<std::size_t>(i), start + i * 1s);
+        progress.sent(1, start + i * 1s);
     EXPECT_TRUE(progress.is_late(start + 60s, timeout));
 }
 

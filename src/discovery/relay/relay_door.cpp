@@ -73,7 +73,7 @@ struct RelayDoor::Impl : std::enable_shared_from_this<Impl> {
     boost::asio::io_context& loop;
     directory::Directory& directory;
     const RelayDoorOptions options;
-    net::Turns<RelaySession> turns;
+    net::TurnsOf<RelaySession> turns;
     RelaySession::Shared shared;
     StreamPump pump;
     SessionTable sessions;

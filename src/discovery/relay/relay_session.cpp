@@ -42,7 +42,7 @@ void RelaySession::receive(bool hung_up) {
     const std::size_t room = role == Role::leaving ? buffer.size() : bound - (input_.size() - begin_);
     const auto got = transport_.read_some({buffer.data(), std::min(room, buffer.size())});
     ended_ |= got.ended;
-    broken_ |= got.broken;
+    broken_ |= got.error != 0;
     if (got.bytes == 0 || role == Role::leaving) return;
     compact();
     input_.append(buffer, 0, got.bytes);
@@ -77,7 +77,7 @@ std::string RelaySession::take_input() {
 bool RelaySession::send() {
     if (broken_ || unsent() > max_unread_bytes) return false;
     const auto sent = transport_.write_some(std::string_view(output_).substr(sent_));
-    if (sent.broken) return false;
+    if (sent.error != 0) return false;
     sent_ += sent.bytes;
     if (sent_ == output_.size()) {
         sent_ = 0;

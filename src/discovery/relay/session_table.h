@@ -6,7 +6,7 @@
 
 #include "base/time.h"
 #include "discovery/relay/relay_session.h"
-#include "net/turns.h"
+#include "net/turns_of.h"
 
 namespace holdfast::discovery::relay {
 
@@ -20,7 +20,7 @@ class SessionTable {
     struct Timeouts {
         Duration stranger, publisher, leaving;
     };
-    SessionTable(Timeouts timeouts, net::Turns<RelaySession>& turns) : timeouts_(timeouts), turns_(turns) {}
+    SessionTable(Timeouts timeouts, net::TurnsOf<RelaySession>& turns) : timeouts_(timeouts), turns_(turns) {}
 
     /// Adds a connection as a stranger.
     RelaySession& add(std::unique_ptr<RelaySession> session);
@@ -56,7 +56,7 @@ class SessionTable {
     void remove(RelaySession& session);
 
     const Timeouts timeouts_;
-    net::Turns<RelaySession>& turns_;
+    net::TurnsOf<RelaySession>& turns_;
     Sessions sessions_;
     DeadlineList strangers_, publishers_, leaving_;
 };

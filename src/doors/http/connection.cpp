@@ -48,7 +48,7 @@ void Connection::receive(bool hung_up) {
     const auto got = transport_.read_some({input_.data() + end_, input_.size() - end_});
     end_ += got.bytes;
     ended_ |= got.ended;
-    broken_ |= got.broken;
+    broken_ |= got.error != 0;
 }
 
 void Connection::handle() {
@@ -64,7 +64,7 @@ void Connection::handle() {
 void Connection::flush() {
     if (is_closed()) return;
     const auto sent = transport_.write_some(std::string_view(output_).substr(sent_));
-    if (sent.broken) return close();
+    if (sent.error != 0) return close();
     sent_ += sent.bytes;
     if (queued() == 0)
         all_written();

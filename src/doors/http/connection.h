@@ -9,7 +9,7 @@
 #include "base/time.h"
 #include "net/peer_watch.h"
 #include "net/transport.h"
-#include "net/turns.h"
+#include "net/turns_of.h"
 #include "net/write_progress.h"
 
 namespace holdfast::doors::http {
@@ -21,7 +21,7 @@ namespace holdfast::doors::http {
 class Connection : public std::enable_shared_from_this<Connection>, public net::Runnable {
  public:
     using Clock = std::chrono::steady_clock;
-    using Turns = net::Turns<Connection>;
+    using Turns = net::TurnsOf<Connection>;
 
     Connection(int socket, Turns& turns, Duration write_timeout);
     virtual ~Connection() = default;

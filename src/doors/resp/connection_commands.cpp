@@ -30,7 +30,7 @@ bool is_client_name(std::string_view name) {
 /// One line in Redis's format, with the fields known here.
 std::string line_of(RespSession& session) {
     using std::chrono::duration_cast;
-    const auto age = duration_cast<std::chrono::seconds>(session.parts().turns.now() - session.since()).count();
+    const auto age = duration_cast<std::chrono::seconds>(session.age()).count();
     const RespClient& client = session.client();
     return fmt::format(
         "id={} addr={} fd={} name={} age={} idle=0 flags=N db=0 sub={} psub={} cmd=client|list user=default "

@@ -1,12 +1,11 @@
 #include "doors/resp/exchange.h"
 
 #include "doors/resp/session.h"
-#include "net/peer_watch.h"
 
 namespace holdfast::doors::resp {
 
 codec::resp::ReplyWriter Exchange::reply() {
-    return {direct_ ? session_.output_ : kept_, session_.client_.protocol};
+    return {direct_ ? session_.output() : kept_, session_.client_.protocol};
 }
 
 void Exchange::finish() {
@@ -27,7 +26,7 @@ void Exchange::waits(std::uint64_t ticket, Duration progress) {
 }
 
 bool Exchange::reachable() const {
-    return !session_.is_gone() && !session_.is_closed() && net::peer_is_there(session_.socket());
+    return !session_.is_gone() && session_.peer_is_there();
 }
 
 bool Exchange::gone() const {

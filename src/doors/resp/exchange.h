@@ -67,7 +67,7 @@ class Exchange {
     }
 
     RespSession& session_;
-    std::shared_ptr<RespSession> alive_;  // set while the exchange is under way after its handler returned
+    std::shared_ptr<void> alive_;  // set while the exchange is under way after its handler returned
     std::span<const std::string_view> words_;
     std::string kept_;  // the reply, until its turn comes, unless it is written directly
     std::uint64_t ticket_ = 0;

@@ -52,7 +52,7 @@ class RespDoor {
 
  private:
     struct Impl;
-    std::shared_ptr<Impl> impl_;
+    std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace holdfast::doors::resp

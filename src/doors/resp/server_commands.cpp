@@ -24,7 +24,7 @@ void line(std::string& out, std::string_view name, std::string_view value) {
 
 void put_server(std::string& out, RespDoorParts& parts) {
     using std::chrono::seconds;
-    const auto up = std::chrono::duration_cast<seconds>(parts.turns.now() - parts.started_at).count();
+    const auto up = std::chrono::duration_cast<seconds>(parts.door->turns().now() - parts.started_at).count();
     line(out, "redis_version", redis_version);
     line(out, "redis_mode", "standalone");
     line(out, "holdfast_version", parts.options.version);
@@ -35,7 +35,7 @@ void put_server(std::string& out, RespDoorParts& parts) {
 }
 
 void put_clients(std::string& out, RespDoorParts& parts) {
-    line(out, "connected_clients", std::to_string(parts.sessions.size() - parts.refused));
+    line(out, "connected_clients", std::to_string(parts.door->connections()));
     line(out, "maxclients", std::to_string(parts.options.max_connections));
     line(out, "blocked_clients", std::to_string(parts.authority.waiters()));
 }
@@ -46,7 +46,7 @@ void put_persistence(std::string& out, RespDoorParts&) {
 }
 
 void put_stats(std::string& out, RespDoorParts& parts) {
-    line(out, "total_connections_received", std::to_string(parts.connections_accepted));
+    line(out, "total_connections_received", std::to_string(parts.door->accepted()));
     line(out, "total_commands_processed", std::to_string(parts.commands_handled));
 }
 

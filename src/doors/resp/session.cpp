@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <fmt/format.h>
 
 #include "authority/store_call.h"
@@ -11,7 +10,6 @@
 #include "doors/resp/lease_replies.h"
 #include "doors/resp/redis_call.h"
 #include "lease/manifest.h"
-#include "net/peer_watch.h"
 
 namespace holdfast::doors::resp {
 namespace {
@@ -19,10 +17,8 @@ namespace {
 constexpr std::size_t max_answers_bytes = 256 * 1024;  // limit of unread replies before the next command is read
 constexpr std::size_t max_under_way = 1024;
 constexpr std::size_t commands_per_clock = 256;  // after which the clock is read again in a long turn
-constexpr std::size_t max_input_bytes = codec::resp::max_command_bytes + Buffers::bytes;
-constexpr std::size_t max_received_bytes = 64 * 1024;  // in one turn
-constexpr std::size_t max_kept_bytes = 64 * 1024;      // memory that an exchange keeps for its next command
-constexpr auto linger_for = 2s;
+constexpr std::size_t max_input_bytes = codec::resp::max_command_bytes + net::Buffers::bytes;
+constexpr std::size_t max_kept_bytes = 64 * 1024;  // memory that an exchange keeps for its next command
 
 /// As in Redis, since a RESP2 client cannot tell a message from a reply.
 bool allowed_while_subscribed(const RespCommand& command) {
@@ -53,76 +49,38 @@ bool is_of_a_web_page(std::string_view name) {
 
 }  // namespace
 
-RespSession::RespSession(int socket, std::shared_ptr<RespDoorParts> parts, std::string peer, std::uint64_t id)
-    : transport_(socket),
+RespSession::RespSession(net::Accepted accepted, std::shared_ptr<RespDoorParts> parts)
+    : Connection(std::move(accepted), {max_input_bytes, parts->options.write_timeout}),
       parts_(std::move(parts)),
-      peer_(std::move(peer)),
-      id_(id),
       scoped_(parts_->authority),
-      since_(parts_->turns.now()),
-      active_at_(parts_->turns.now()) {}
+      since_(now()),
+      active_at_(now()) {}
 
-// ---- input ----
+// ---- commands ----
 
 bool RespSession::has_room() const {
     return under_way_ < max_under_way && waiting_bytes() < max_answers_bytes && steps_.empty();
 }
 
-bool RespSession::wants_input() const {
-    return !ended_ && (lingering_ || (!ending_ && has_room()));
-}
-
-/// Makes room for at least one more byte of the arriving command.
-void RespSession::make_room() {
-    if (input_.empty()) input_ = parts_->buffers.take_input();
-    if (begin_ == end_) begin_ = end_ = 0;
-    if (end_ < input_.size() && input_.size() - begin_ >= std::min(reader_.wants(), max_input_bytes)) return;
-    if (begin_ > 0) {
-        std::memmove(input_.data(), input_.data() + begin_, end_ - begin_);
-        end_ -= std::exchange(begin_, 0);
-    }
-    if (end_ < input_.size() && input_.size() >= reader_.wants()) return;
-    input_.resize(std::min(std::max(input_.size() * 2, reader_.wants() + Buffers::bytes), max_input_bytes));
-}
-
-void RespSession::give_up_input() {
-    begin_ = end_ = 0;
-    parts_->buffers.give_back_input(input_);
-}
-
-void RespSession::receive(bool hung_up) {
-    if (is_closed()) return;
-    if (!wants_input()) {
-        broken_ |= hung_up;
-        return;
-    }
-    if (lingering_) begin_ = end_;
-    if (stopped_short_ && !hung_up) return;  // there is enough to do
-    make_room();
-    const auto got = transport_.read_some({input_.data() + end_, std::min(input_.size() - end_, max_received_bytes)});
-    end_ += got.bytes;
-    if (got.bytes > 0) active_at_ = parts_->turns.now();
-    ended_ |= got.ended;
-    broken_ |= got.broken;
-}
-
-// ---- commands ----
-
-void RespSession::handle() {
-    if (is_closed()) return;
-    if (broken_) return close();
-    if (lingering_) {
-        if (ended_) close();
-        return;
-    }
+bool RespSession::run() {
+    if (!input().empty()) active_at_ = now();
     take_steps();
     handle_commands();
-    if (ended_) cancel_waits();  // the client has left
-    if (ended_ && !stopped_short_ && !ending_) {
+    if (has_ended()) cancel_waits();  // the client has left
+    if (has_ended() && !stopped_short_) {
         ending_ = true;
         leave();
     }
-    send();
+    move_on();
+    output() += pushes_;
+    pushes_.clear();
+    if (ending_ && first_ == nullptr) {
+        leave();
+        finish();
+    }
+    if (!steps_.empty()) wake();
+    const bool waits = under_way_ == max_under_way || kept_bytes_ >= max_answers_bytes;  // for replies under way
+    return stopped_short_ && steps_.empty() && !waits;
 }
 
 void RespSession::handle_commands() {
@@ -131,28 +89,28 @@ void RespSession::handle_commands() {
     std::size_t handled = 0;
     auto outcome = Outcome::command;
     bool has_time = true;
-    while (outcome == Outcome::command && begin_ < end_ && !ending_ && !broken_ && has_time && has_room()) {
+    while (outcome == Outcome::command && !input().empty() && !ending_ && !is_giving_up() && has_time && has_room()) {
         outcome = read_ahead();
         const CommandBatch& batch = parts_->batch;
         for (std::size_t i = 0; i < batch.size(); ++i)
             dispatch(batch.command(i), batch.words(i));
-        begin_ = read_to_;
-        if (handled / commands_per_clock != (handled + batch.size()) / commands_per_clock) parts_->turns.read_clock();
+        consume(read_bytes_);
+        if (handled / commands_per_clock != (handled + batch.size()) / commands_per_clock) read_clock();
         handled += batch.size();
-        has_time = begin_ == end_ || !parts_->turns.queue().is_slice_over();
+        has_time = input().empty() || !is_slice_over();
     }
     if (outcome == Outcome::malformed && !ending_) {
         refuse_command("ERR Protocol error:", reader_.error());
         ending_ = true;
     }
     handling_ = false;
-    stopped_short_ = !steps_.empty() || (begin_ < end_ && !ending_ && outcome == Outcome::command);
+    stopped_short_ = !steps_.empty() || (!input().empty() && !ending_ && outcome == Outcome::command);
     if (outcome != Outcome::more)
         half_since_.reset();
     else if (!half_since_ || handled > 0)
-        half_since_ = parts_->turns.now();
+        half_since_ = now();
     parts_->commands_handled += handled;
-    if (begin_ == end_ || ending_) give_up_input();
+    if (ending_) consume(input().size());
 }
 
 /// Continues commands that take long, in the order in which they asked for it.
@@ -163,7 +121,7 @@ void RespSession::take_steps() {
         const Step step = std::move(steps_.front());
         steps_.pop_front();
         step.run();
-    } while (!steps_.empty() && !parts_->turns.queue().is_slice_over());
+    } while (!steps_.empty() && !is_slice_over());
     handling_ = false;
     move_on();
 }
@@ -174,14 +132,14 @@ codec::resp::CommandReader::Outcome RespSession::read_ahead() {
     using Outcome = codec::resp::CommandReader::Outcome;
     CommandBatch& batch = parts_->batch;
     batch.clear();
-    read_to_ = begin_;
+    std::string_view rest = input();
     auto outcome = Outcome::command;
     const std::size_t most = std::min(CommandBatch::max_commands, max_under_way - under_way_);
-    for (bool foreseen = true; foreseen && batch.size() < most && read_to_ < end_;) {
-        const bool is_array = input_[read_to_] == '*';
-        outcome = reader_.read({input_.data() + read_to_, end_ - read_to_});
+    for (bool foreseen = true; foreseen && batch.size() < most && !rest.empty();) {
+        const bool is_array = rest.front() == '*';
+        outcome = reader_.read(rest);
         if (outcome != Outcome::command) break;
-        read_to_ += reader_.size();
+        rest.remove_prefix(reader_.size());
         const auto words = reader_.words();
         if (words.empty()) continue;
         const RespCommand* command = find(words[0]);
@@ -189,6 +147,7 @@ codec::resp::CommandReader::Outcome RespSession::read_ahead() {
         // The words of an inline command are stored in the reader only until the next command is read.
         foreseen = is_array && command != nullptr && command->foresight.resource != 0;
     }
+    read_bytes_ = input().size() - rest.size();
     if (batch.size() > 1 && parts_->options.not_yet() == nullptr)
         parts_->authority.single_record().expect(batch.expected(key_prefix()));
     return outcome;
@@ -213,10 +172,7 @@ const RespCommand* RespSession::find(std::string_view name) {
 
 void RespSession::dispatch(const RespCommand* command, std::span<const std::string_view> words) {
     if (first_ != nullptr && first_->done_) move_on();
-    if (command == nullptr && is_of_a_web_page(words[0])) {
-        broken_ = true;
-        return;
-    }
+    if (command == nullptr && is_of_a_web_page(words[0])) return give_up("a web page sent this");
     if (command == nullptr) return refuse_command("ERR", unknown_command(words));
     if (!takes(*command, words.size())) return refuse_command("ERR", wrong_arity(command->name));
     if (const Error* why = parts_->options.not_yet(); why != nullptr && !needs_no_store(*command))
@@ -237,16 +193,15 @@ void RespSession::dispatch(const RespCommand* command, std::span<const std::stri
 }
 
 void RespSession::answer_directly(const RespCommand& command, std::span<const std::string_view> words) {
-    if (output_.capacity() < Buffers::bytes && output_.empty()) output_ = parts_->buffers.take_output();
-    const std::size_t begin = output_.size();
+    const std::size_t begin = output().size();
     Exchange& exchange = take_exchange();
     exchange.begin(words, true);
     command.handler(exchange);
     if (exchange.done_) return recycle(exchange);
     exchange.words_ = {};
     exchange.direct_ = false;
-    exchange.kept_.assign(output_, begin);
-    output_.resize(begin);
+    exchange.kept_.assign(output(), begin);
+    output().resize(begin);
     append(exchange);
 }
 
@@ -259,7 +214,7 @@ void RespSession::answer_behind_others(const RespCommand& command, std::span<con
 }
 
 void RespSession::refuse_command(std::string_view code, std::string_view text) {
-    if (first_ == nullptr) return codec::resp::ReplyWriter(output_, client_.protocol).error(code, text);
+    if (first_ == nullptr) return codec::resp::ReplyWriter(output(), client_.protocol).error(code, text);
     Exchange& exchange = take_exchange();
     exchange.begin({}, false);
     append(exchange);
@@ -305,58 +260,26 @@ void RespSession::finished(Exchange& exchange) {
 
 /// Outputs finished replies in order, up to the first unfinished one.
 void RespSession::move_on() {
-    std::shared_ptr<RespSession> alive;  // the last exchange may be the only owner of this session
+    std::shared_ptr<void> alive;  // the last exchange may be the only owner of this session
     while (first_ != nullptr && first_->done_) {
         Exchange& exchange = *first_;
         first_ = exchange.next_;
         if (first_ == nullptr) last_ = nullptr;
         --under_way_;
         kept_bytes_ -= exchange.kept_.size();
-        if (!is_closed()) output_ += exchange.kept_;
+        if (!is_closed()) output() += exchange.kept_;
         alive = std::move(exchange.alive_);
         recycle(exchange);
     }
 }
 
-// ---- output ----
+// ---- messages ----
 
 void RespSession::push(std::string_view message) {
-    if (is_gone() || broken_) return;
+    if (is_gone() || is_giving_up()) return;
     pushes_ += message;
-    if (waiting_bytes() > max_pushes_bytes) broken_ = true;
+    if (waiting_bytes() > max_pushes_bytes) return give_up("too many messages are unread");
     if (!handling_) wake();
-}
-
-void RespSession::send() {
-    move_on();
-    output_ += pushes_;
-    pushes_.clear();
-    if (broken_) return close();
-    if (!writing_.is_waiting()) writing_.begin(parts_->turns.now());
-    const auto sent = transport_.write_some(std::string_view(output_).substr(sent_));
-    if (sent.broken) return close();
-    sent_ += sent.bytes;
-    writing_.sent(sent_, parts_->turns.now());
-    if (sent_ == output_.size()) {
-        sent_ = 0;
-        writing_.end();
-        output_.clear();
-        parts_->buffers.give_back_output(output_);
-        if (ending_ && first_ == nullptr) return linger();
-        if (stopped_short_ && has_room()) wake();
-    }
-    if (!steps_.empty()) wake();
-    look_for({wants_input(), sent_ < output_.size()});
-}
-
-void RespSession::wake() {
-    if (!is_closed()) parts_->turns.wake(*this);
-}
-
-void RespSession::look_for(net::Poller::Interest interest) {
-    if (interest.input == interest_.input && interest.output == interest_.output) return;
-    interest_ = interest;
-    parts_->turns.poller().change(transport_.fd(), this, transport_.wants(interest));
 }
 
 // ---- the end ----
@@ -375,7 +298,7 @@ void RespSession::leave() {
 void RespSession::watch_closely() {
     if (watched_ || is_closed()) return;
     watched_ = true;
-    net::watch_peer(transport_.fd(), net::Watch::close);
+    watch_peer(net::Watch::close);
 }
 
 void RespSession::watch_less() {
@@ -383,17 +306,17 @@ void RespSession::watch_less() {
         if (exchange->ticket_ != 0) return;
     watched_ = false;
     show_every_ = Duration::zero();
-    if (!is_closed()) net::watch_peer(transport_.fd(), net::Watch::usual);
+    watch_peer(net::Watch::usual);
 }
 
 /// Uses the shortest interval that any waiting command asked for.
 void RespSession::show_progress(Duration every) {
-    if (show_every_ == Duration::zero()) shown_at_ = parts_->turns.now();
+    if (show_every_ == Duration::zero()) shown_at_ = now();
     show_every_ = show_every_ == Duration::zero() ? every : std::min(show_every_, every);
 }
 
 void RespSession::push_progress() {
-    shown_at_ = parts_->turns.now();
+    shown_at_ = now();
     if (client_.protocol != codec::resp::Protocol::resp3)
         return;  // the client switched to RESP2, where this would be taken for a reply
     std::int64_t waiting = 0;
@@ -412,63 +335,41 @@ void RespSession::cancel_waits() {
         if (exchange->ticket_ != 0) parts_->authority.cancel(std::exchange(exchange->ticket_, 0));
 }
 
-/// All output is sent. Closing with unread input would discard a reply that is still in transit.
-void RespSession::linger() {
-    if (lingering_) return;
-    leave();
-    if (ended_ || parts_->stopping || !transport_.end_sending()) return close();
-    lingering_ = true;
-    linger_until_ = parts_->turns.now() + linger_for;
-    look_for({true, false});
-}
-
-void RespSession::close() {
-    if (is_closed()) return;
-    const auto alive = shared_from_this();
-    if (!parts_->gone) leave();
-    parts_->turns.poller().remove(transport_.fd());
-    transport_.close();
-    if (is_linked()) unlink();
-    give_up_input();
+void RespSession::on_close(const std::string&) {
+    handling_ = true;
+    if (parts_->door != nullptr) leave();
     for (const Step& step : std::exchange(steps_, {}))
         step.exchange->finish();
+    handling_ = false;
     pushes_.clear();
     move_on();
-    parts_->forget(*this);
 }
 
 void RespSession::stop() {
-    if (is_closed()) return;
     ending_ = true;
-    send();
+    wake();
 }
 
-void RespSession::refuse_connection(std::string_view error) {
-    refused_ = true;
-    codec::resp::ReplyWriter(output_, client_.protocol).error("ERR", error);
+void RespSession::refuse() {
+    refuse_command("ERR", "max number of clients reached");
     ending_ = true;
-    send();
+    finish();
 }
 
 /// The rest of a command did not arrive. If others are under way, its error would have to wait for their replies.
 void RespSession::give_up_on_command() {
     half_since_.reset();
-    if (first_ != nullptr || ending_) return close();
+    if (first_ != nullptr || ending_) return give_up("a command did not arrive in time");
     refuse_command("ERR Protocol error:", "the command did not arrive in time");
-    ending_ = true;
-    give_up_input();
-    send();
+    stop();
 }
 
-void RespSession::check(Clock::time_point now) {
-    if (is_closed()) return;
-    if (lingering_ && now >= linger_until_) return close();
-    if (writing_.is_late(now, parts_->options.write_timeout)) return close();
-    if (half_since_ && now >= *half_since_ + parts_->options.read_timeout) return give_up_on_command();
-    if (show_every_ > Duration::zero() && now >= shown_at_ + show_every_) push_progress();
+void RespSession::on_check(Clock::time_point time) {
+    if (half_since_ && time >= *half_since_ + parts_->options.read_timeout) return give_up_on_command();
+    if (show_every_ > Duration::zero() && time >= shown_at_ + show_every_) push_progress();
     const Duration idle = parts_->options.idle_timeout;
     const bool idles = first_ == nullptr && subscriptions_.size() == 0;
-    if (idle > Duration::zero() && idles && now >= active_at_ + idle) close();
+    if (idle > Duration::zero() && idles && time >= active_at_ + idle) give_up("it was idle");
 }
 
 }  // namespace holdfast::doors::resp

@@ -8,12 +8,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "authority/authority.h"
 #include "codec/resp/resp_command.h"
-#include "doors/resp/buffers.h"
 #include "doors/resp/command_batch.h"
 #include "doors/resp/command_table.h"
 #include "doors/resp/exchange.h"
@@ -21,9 +19,7 @@
 #include "doors/resp/scan_cursors.h"
 #include "doors/resp/scoped_leases.h"
 #include "doors/resp/subscriptions.h"
-#include "net/transport.h"
-#include "net/turns.h"
-#include "net/write_progress.h"
+#include "net/door.h"
 #include "redis/script_cache.h"
 
 namespace holdfast::doors::resp {
@@ -51,78 +47,43 @@ class RespSession;
 
 /// State shared by the sessions of one door. Each session owns a reference, since it may outlive the door.
 struct RespDoorParts {
-    RespDoorParts(boost::asio::io_context& loop, authority::Authority& authority_given, RespDoorOptions options_given,
-                  net::DoorTurn turn_given)
-        : authority(authority_given),
-          options(std::move(options_given)),
-          turns(loop, std::move(turn_given)),
-          hub(authority_given) {}
+    RespDoorParts(authority::Authority& authority_given, RespDoorOptions options_given)
+        : authority(authority_given), options(std::move(options_given)), hub(authority_given) {}
 
     authority::Authority& authority;
     RespDoorOptions options;
-    net::Turns<RespSession> turns;
+    net::Door* door = nullptr;  ///< null once it is destroyed: the authority may be, too
     CommandTable commands;
-    Buffers buffers;
     CommandBatch batch;  ///< of the session being handled
     SubscriberHub hub;
     redis::ScriptCache scripts;
-    std::unordered_map<RespSession*, std::shared_ptr<RespSession>> sessions;
-    std::size_t refused = 0;                ///< number of sessions over the limit, which only get an error
-    std::function<void()> on_last_session;  ///< while stopping
     std::uint64_t commands_handled = 0;
-    std::uint64_t connections_accepted = 0;
     std::chrono::steady_clock::time_point started_at = std::chrono::steady_clock::now();
     std::string port;
-    bool stopping = false;
-    bool gone = false;  ///< the door was destroyed: the authority may be, too
 
     std::uint64_t same_value_sets = 0;
     std::chrono::steady_clock::time_point warn_again_at;  ///< next warning about same_value_sets
 
     /// Counts a lock refused for its own value, and warns at most once per minute.
     void note_same_value();
-    void forget(RespSession& session);
 };
 
 /// One client's connection: commands in, replies out in the order of the commands, though several may be under way.
-/// Handles the socket and the order; the handlers interpret the commands.
-///
-/// In a turn of the door it first receives, then handles (resp_door.h). Owned by the door and by exchanges under way.
-class RespSession : public std::enable_shared_from_this<RespSession>, public net::Runnable {
+/// Handles the order; the handlers interpret the commands. Owned by the door and by exchanges under way.
+class RespSession final : public net::Connection {
  public:
-    using Clock = std::chrono::steady_clock;
     /// The limit of unread output, replies included, before the connection is closed.
     static constexpr std::size_t max_pushes_bytes = 1024 * 1024;
 
-    RespSession(int socket, std::shared_ptr<RespDoorParts> parts, std::string peer, std::uint64_t id);
-    RespSession(const RespSession&) = delete;
-    RespSession& operator=(const RespSession&) = delete;
+    RespSession(net::Accepted accepted, std::shared_ptr<RespDoorParts> parts);
 
-    // ---- for the door ----
-    /// Receives input without parsing it. `hung_up`: nothing can be sent any more.
-    void receive(bool hung_up);
-    /// Handles received commands, as far as there is room for replies and its slice lasts (run_queue.h), and sends.
-    void handle();
-    /// Closes if a deadline has passed.
-    void check(Clock::time_point now);
-    /// Ends as soon as no command is under way.
-    void stop();
-    /// Sends the error and ends the connection.
-    void refuse_connection(std::string_view error);
-    bool is_refused() const { return refused_; }
-    void close();
-    bool is_closed() const { return !transport_.is_open(); }
     /// The client has left, or was disconnected.
     bool is_gone() const { return left_; }
-    int socket() const { return transport_.fd(); }
-    /// The memory of its buffers.
-    std::size_t held_bytes() const { return input_.capacity() + output_.capacity() + pushes_.capacity() + kept_bytes_; }
+    std::size_t held_bytes() const override { return Connection::held_bytes() + pushes_.capacity() + kept_bytes_; }
 
     // ---- for the commands ----
     RespClient& client() { return client_; }
-    std::uint64_t id() const { return id_; }
-    const std::string& peer() const { return peer_; }
-    Clock::time_point since() const { return since_; }
+    Duration age() const { return now() - since_; }
     RespDoorParts& parts() { return *parts_; }
     Subscriptions& subscriptions() { return subscriptions_; }
     ScopedLeases& scoped() { return scoped_; }
@@ -143,10 +104,15 @@ class RespSession : public std::enable_shared_from_this<RespSession>, public net
         std::function<void()> run;
     };
 
+    // ---- for the door and its turns ----
+    void refuse() override;
+    void stop() override;
+    bool run() override;
+    bool wants_input() const override { return !ending_ && !stopped_short_ && has_room(); }
+    void on_check(Clock::time_point time) override;
+    void on_close(const std::string& why) override;
+
     bool has_room() const;
-    bool wants_input() const;
-    void make_room();
-    void give_up_input();
     void handle_commands();
     void take_steps();
     codec::resp::CommandReader::Outcome read_ahead();
@@ -160,34 +126,23 @@ class RespSession : public std::enable_shared_from_this<RespSession>, public net
     Exchange& take_exchange();
     void recycle(Exchange& exchange);
     void refuse_command(std::string_view code, std::string_view text);
-    void send();
     void leave();
     void cancel_waits();
     void watch_closely();
     void watch_less();
     void show_progress(Duration every);
     void push_progress();
-    void wake();
-    void linger();
     void give_up_on_command();
-    void look_for(net::Poller::Interest interest);
-    std::size_t waiting_bytes() const { return output_.size() - sent_ + pushes_.size() + kept_bytes_; }
+    std::size_t waiting_bytes() const { return unsent() + pushes_.size() + kept_bytes_; }
 
-    net::Transport transport_;
     std::shared_ptr<RespDoorParts> parts_;
-    std::string peer_;
-    std::uint64_t id_;
     RespClient client_;
     Subscriptions subscriptions_;
     ScopedLeases scoped_;
 
-    std::string input_;  // begin_ to end_: received but not handled
-    std::size_t begin_ = 0, end_ = 0;
-    std::size_t read_to_ = 0;  // end of the input that is in the current batch
     codec::resp::CommandReader reader_;
-    std::string output_;  // unsent from sent_ on
-    std::size_t sent_ = 0;
-    std::string pushes_;  // sent after the reply being written
+    std::size_t read_bytes_ = 0;  // of the input: in the current batch
+    std::string pushes_;          // sent after the reply being written
 
     std::vector<std::unique_ptr<Exchange>> exchanges_;
     Exchange* spare_ = nullptr;
@@ -202,17 +157,11 @@ class RespSession : public std::enable_shared_from_this<RespSession>, public net
     std::string key_prefix_;
     unsigned prefixed_database_ = 0;
 
-    net::Poller::Interest interest_;
-    Clock::time_point since_, active_at_, linger_until_;
-    net::WriteProgress writing_;
+    Clock::time_point since_, active_at_;
     std::optional<Clock::time_point> half_since_;  // since when part of a command has arrived
     bool handling_ = false;
-    bool ended_ = false;      // the peer's sending half
-    bool ending_ = false;     // ours, once all is sent
-    bool lingering_ = false;  // ours has ended
-    bool broken_ = false;
+    bool ending_ = false;  // after the replies under way
     bool left_ = false;
-    bool refused_ = false;
     Duration show_every_{};       // interval of progress messages while a command waits; zero: none
     Clock::time_point shown_at_;  // when the last one was sent
     bool watched_ = false;        // the peer is watched closely, since a command waits

@@ -129,7 +129,7 @@ TEST(RespConnection, reads_no_more_from_a_client_that_does_not_read_and_goes_on_
 
 TEST(RespConnection, that_fills_the_memory_for_buffers_is_closed_and_no_other) {
     TestRespDoor door(
-        {.address = "127.0.0.1:0", .max_buffer_bytes = 1024 * 1024, .read_timeout = 1s, .version = "test"});
+        {.address = "127.0.0.1:0", .max_buffer_bytes = 1536 * 1024, .read_timeout = 1s, .version = "test"});
     RespTestClient small = door.connect();
     EXPECT_EQ(small.ask({"PING"}).text, "PONG");
     std::vector<RespTestClient> large;

@@ -1,12 +1,14 @@
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-namespace holdfast::doors::resp {
+namespace holdfast::net {
 
-/// Buffers shared by connections. A connection with no pending bytes returns its buffer, so that idle connections cost
-/// almost nothing and busy ones do not allocate.
+/// Buffers shared by the connections of a door. A connection with no pending bytes returns its buffer, so that idle
+/// connections cost almost nothing and busy ones do not allocate.
 class Buffers {
  public:
     static constexpr std::size_t bytes = 32 * 1024;       ///< size of an input buffer, least capacity of an output one
@@ -53,4 +55,33 @@ class Buffers {
     std::vector<std::string> inputs_, outputs_;
 };
 
-}  // namespace holdfast::doors::resp
+/// The bytes that a connection has received and not yet handled. It borrows a buffer to receive into, and grows it as
+/// bytes arrive, not by the length that a message claims to have. Between turns it keeps no more than it needs.
+class InputBuffer {
+ public:
+    explicit InputBuffer(Buffers& spare) : spare_(spare) {}
+
+    std::string_view unread() const { return {bytes_.data() + begin_, end_ - begin_}; }
+    std::size_t size() const { return end_ - begin_; }
+    std::size_t capacity() const { return bytes_.capacity(); }
+    void consume(std::size_t count) { begin_ += count; }
+
+    /// Room to receive into, so that at most `most` bytes are unread. Moves the unread bytes. REQUIRES: fewer than
+    /// `most` are unread.
+    std::span<char> room(std::size_t most);
+    void received(std::size_t count) { end_ += count; }
+
+    /// Gives back memory that the unread bytes do not need. Moves them.
+    void settle();
+    void clear();
+
+ private:
+    void make_room(std::size_t most);
+    void move_to(std::string buffer);
+
+    Buffers& spare_;
+    std::string bytes_;  // from begin_ to end_: unread
+    std::size_t begin_ = 0, end_ = 0;
+};
+
+}  // namespace holdfast::net
