@@ -118,12 +118,23 @@ void Connection::give_up(std::string why) {
 void Connection::close(const std::string& why) {
     if (is_closed()) return;
     const auto self = shared_from_this();  // on_close() may let go of the last other owner
-    if (is_linked()) unlink();
-    turns_.poller().remove(transport_.fd());
+    leave_turns();
     transport_.close();
-    input_.clear();
     on_close(why);
     door_.remove(*this);
+}
+
+int Connection::release() {
+    leave_turns();
+    const int socket = transport_.release();
+    door_.remove(*this);
+    return socket;
+}
+
+void Connection::leave_turns() {
+    if (is_linked()) unlink();
+    turns_.poller().remove(transport_.fd());
+    input_.clear();
 }
 
 void Connection::check(Clock::time_point now) {

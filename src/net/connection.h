@@ -60,6 +60,9 @@ class Connection : public std::enable_shared_from_this<Connection>, public Runna
     /// Closes at once, even with a request under way. on_close() is the last callback. `why` is for the log.
     void close(const std::string& why = {});
 
+    /// Transfers the socket to the caller. on_close() is not called.
+    int release();
+
     // ---- for the door ----
     /// The door has taken it in.
     virtual void begin() {}
@@ -121,6 +124,7 @@ class Connection : public std::enable_shared_from_this<Connection>, public Runna
     void some_sent(std::size_t bytes);
     void linger();
     void poll();
+    void leave_turns();
 
     Door& door_;
     Turns& turns_;

@@ -7,8 +7,8 @@ namespace holdfast::net {
 
 using boost::asio::ip::tcp;
 
-Duration check_period(Duration shortest_timeout) {
-    return std::clamp<Duration>(shortest_timeout / 10, 10ms, 100ms);
+Duration check_period(Duration shortest_timeout, Duration most) {
+    return std::clamp<Duration>(shortest_timeout / 10, 10ms, most);
 }
 
 Door::Door(boost::asio::io_context& loop, Owner& owner, Options options, DoorTurn turn)
@@ -70,6 +70,11 @@ std::shared_ptr<Connection> Door::take_in(tcp::socket socket, std::string peer) 
     if (!turns_.poller().add(bare, connection.get())) return nullptr;
     connections_.emplace(connection->id(), connection);
     return connection;
+}
+
+Connection* Door::find(std::uint64_t id) const {
+    const auto found = connections_.find(id);
+    return found == connections_.end() ? nullptr : found->second.get();
 }
 
 void Door::remove(Connection& connection) {

@@ -22,7 +22,7 @@
 namespace holdfast::net {
 
 /// How often to check deadlines, of which this is the shortest: they may be exceeded by a fraction.
-Duration check_period(Duration shortest_timeout);
+Duration check_period(Duration shortest_timeout, Duration most = 100ms);
 
 /// The TCP side of a door: takes connections in up to a limit, gives them their turns, checks their deadlines, closes
 /// the largest if all buffer too much, and stops in bounded time. A protocol derives its connections from Connection
@@ -71,6 +71,8 @@ class Door {
     /// Closes everything at once. The owner is not called any more.
     void shut();
 
+    /// Null if it is closed.
+    Connection* find(std::uint64_t id) const;
     std::size_t connections() const { return connections_.size() - refused_.size(); }
     std::uint64_t accepted() const { return accepted_; }
     bool is_stopping() const { return stopping_; }

@@ -309,6 +309,7 @@ struct ServerRun::Impl {
     Result<std::string> open_relay_door() {
         if (parts.options.relay == door_off) return std::string{};
         discovery::relay::RelayDoorOptions relay = relay_options(parts.options);
+        relay.max_buffer_bytes = buffers_of_a_door();
         relay.not_yet = [this] { return not_yet(); };
         relay_door.emplace(loop, directory, registry, std::move(relay), door_turn());
         auto bound = relay_door->listen();

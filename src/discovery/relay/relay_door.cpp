@@ -2,48 +2,48 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <deque>
 
 #include "discovery/relay/relay_metrics.h"
 #include "discovery/relay/relay_protocol.h"
 #include "discovery/relay/session_table.h"
-#include "net/listener.h"
+#include "net/door.h"
 
 namespace holdfast::discovery::relay {
 
-using boost::asio::ip::tcp;
-using Clock = std::chrono::steady_clock;
+using Clock = net::Turns::Clock;
 using Role = RelaySession::Role;
 
 namespace {
 
 constexpr int updates_per_clock = 16;  // each verifies a signature: in a long turn the clock is read again (T2)
-constexpr std::size_t closed_per_turn = 64;
-constexpr Duration linger_for = 2s;  // so that the peer can read the reason
-constexpr auto stop_grace = 2s;
-constexpr Duration sweep_every = 500ms;
+constexpr std::size_t forgotten_per_turn = 64;
+constexpr std::size_t notified_per_check = 256;
+constexpr Duration max_check_period = 500ms;
+
+net::Door::Options door_options(const RelayDoorOptions& options) {
+    const Duration shortest =
+        std::min({options.stranger_timeout, options.publisher_timeout, options.streams.ticket_life});
+    return {.files_left = net::files_left_by_others,
+            .max_buffer_bytes = options.max_buffer_bytes,
+            .check_every = net::check_period(shortest, max_check_period),
+            .lingers_at_stop = true};
+}
 
 }  // namespace
 
-struct RelayDoor::Impl : std::enable_shared_from_this<Impl> {
+struct RelayDoor::Impl final : std::enable_shared_from_this<Impl>, net::Door::Owner, RelaySession::Owner {
     Impl(boost::asio::io_context& loop_given, directory::Directory& directory_given, prometheus::Registry& registry,
-         RelayDoorOptions options_given, net::DoorTurn turn_given)
+         RelayDoorOptions options_given, net::DoorTurn turn)
         : loop(loop_given),
           directory(directory_given),
           options(std::move(options_given)),
-          turns(loop, with_time(std::move(turn_given)), [this] { return close_departed(); }),
-          shared(turns.poller()),
+          door(loop, *this, door_options(options), with_time(std::move(turn))),
           pump([this](std::vector<std::uint64_t> ids) { on_streams_ended(std::move(ids)); }),
-          sessions({options.stranger_timeout, options.publisher_timeout, linger_for}, turns),
+          sessions({options.stranger_timeout, options.publisher_timeout}, door),
           protocol(std::make_shared<RelayProtocol>(
               directory, RelayProtocol::Limits{options.max_publishers, options.streams}, sessions, pump)),
-          metrics(registry),
-          listener(loop, [this](tcp::socket socket) { admit(std::move(socket)); }),
-          sweep_timer(loop),
-          stop_timer(loop) {
-        shared.handle = [this](RelaySession& session) { handle(session); };
-    }
+          metrics(registry) {}
 
     /// Sets the protocol's time as well.
     net::DoorTurn with_time(net::DoorTurn given) {
@@ -55,62 +55,55 @@ struct RelayDoor::Impl : std::enable_shared_from_this<Impl> {
     }
 
     Result<std::string> listen();
-    void admit(tcp::socket socket);
+    std::shared_ptr<net::Connection> connect(net::Accepted accepted) override;
+    void on_check(Duration late) override;
+    bool after_turn() override;
+    bool is_idle() const override { return protocol->book().counts().open == 0; }
+    void on_begin(RelaySession& session) override;
+    bool on_messages(RelaySession& session) override;
+    void on_stop(RelaySession& session) override;
+    void on_closed(RelaySession& session) override;
     void refuse_banned(RelaySession& session);
-    void handle(RelaySession& session);
-    void handle_messages(RelaySession& session);
-    void send(RelaySession& session);
-    void depart(RelaySession& session);
-    bool close_departed();
-    void sweep();
     void on_streams_ended(std::vector<std::uint64_t> ids);
     Counts counts() const;
     void stop(std::function<void()> done);
-    void stop_if_idle();
-    void stopped();
     void shut();
 
     boost::asio::io_context& loop;
     directory::Directory& directory;
     const RelayDoorOptions options;
-    net::TurnsOf<RelaySession> turns;
-    RelaySession::Shared shared;
+    net::Door door;
     StreamPump pump;
     SessionTable sessions;
     std::shared_ptr<RelayProtocol> protocol;
     RelayMetrics metrics;
-    net::Listener listener;
-    boost::asio::steady_timer sweep_timer, stop_timer;
 
-    std::deque<std::uint64_t> departed;  // to be closed, a bounded number per turn
-    std::uint64_t last_id = 0;
+    struct Departed {
+        std::uint64_t id;
+        Role role;
+    };
+    std::deque<Departed> departed;  // to be forgotten, a bounded number per turn
     int updates_since_clock = 0;
-    bool stopping = false, is_shut = false;
-    std::function<void()> on_stopped;
+    bool is_shut = false;
 };
 
 Result<std::string> RelayDoor::Impl::listen() {
     if (auto started = pump.start(); !started) return started.error();
-    const auto bound = listener.listen(options.address);
+    const auto bound = door.listen(options.address);
     if (!bound) return bound.error();
     directory.relay_address(options.told.empty() ? net::text_of(*bound) : options.told);
-    turns.start();
-    sweep();
     return net::text_of(*bound);
 }
 
 // ---- connections ----
 
-void RelayDoor::Impl::admit(tcp::socket socket) {
-    boost::system::error_code error;
-    const tcp::endpoint peer = net::plain_endpoint(socket.remote_endpoint(error));
-    if (net::leaves_fewer_files(socket.native_handle(), net::files_left_by_others)) return;
-    const int bare = error ? -1 : net::take_out(socket);
-    if (bare < 0) return;
-    auto made = std::make_unique<RelaySession>(bare, ++last_id, net::text_of(peer), shared);
-    if (!turns.poller().add(bare, made.get())) return;
-    RelaySession& session = sessions.add(std::move(made));
-    if (sessions.strangers() > options.max_strangers) depart(sessions.oldest_stranger());
+std::shared_ptr<net::Connection> RelayDoor::Impl::connect(net::Accepted accepted) {
+    return std::make_shared<RelaySession>(std::move(accepted), *this, options.publisher_timeout);
+}
+
+void RelayDoor::Impl::on_begin(RelaySession& session) {
+    sessions.list(session, Role::stranger);
+    if (sessions.strangers() > options.max_strangers) sessions.oldest_stranger().close();
     if (const Error* why = options.not_yet(); why != nullptr) return protocol->fail(session, why->code, why->message);
     if (directory.address_banned(session.peer())) refuse_banned(session);
 }
@@ -120,74 +113,45 @@ void RelayDoor::Impl::refuse_banned(RelaySession& session) {
     protocol->fail(session, "banned", reason.empty() ? "an admin has banned the address you come from" : reason);
 }
 
-/// Makes the connection unfindable. It is closed later, since renewals come first.
-void RelayDoor::Impl::depart(RelaySession& session) {
-    if (std::exchange(session.is_departed, true)) return;
-    sessions.unlist(session);
-    turns.poller().remove(session.socket());
-    departed.push_back(session.id());
-    turns.soon();
+/// What is left of it is forgotten later: that releases leases, and renewals come first.
+void RelayDoor::Impl::on_closed(RelaySession& session) {
+    sessions.remove(session);
+    if (session.role == Role::publisher || session.role == Role::consumer)
+        departed.push_back({session.id(), session.role});
 }
 
 // ---- turns ----
 
-void RelayDoor::Impl::handle(RelaySession& session) {
-    if (!session.is_open() || session.is_departed) return;
-    handle_messages(session);
-    if (!session.is_open()) return;  // handed over
-    send(session);
-}
-
-void RelayDoor::Impl::handle_messages(RelaySession& session) {
+bool RelayDoor::Impl::on_messages(RelaySession& session) {
     bool has_time = true;
     while (session.role == Role::stranger || session.role == Role::publisher) {
-        if (session.under_way >= RelaySession::max_under_way || !session.has_input()) return;
-        if (!has_time) return sessions.wake(session);
+        if (session.under_way >= RelaySession::max_under_way || !session.has_input()) return false;
+        if (!has_time) return true;
         auto message = session.next_message();
-        if (!message) return protocol->fail(session, "malformed", message.error().message);
-        if (!*message) return;
+        if (message && !*message) return false;
+        if (!message) {
+            protocol->fail(session, "malformed", message.error().message);
+            return false;
+        }
         const bool was_update = protocol->handle(session, std::move(**message));
-        if (was_update && ++updates_since_clock % updates_per_clock == 0) turns.read_clock();
-        has_time = !turns.queue().is_slice_over();
+        if (was_update && ++updates_since_clock % updates_per_clock == 0) door.turns().read_clock();
+        has_time = !session.is_slice_over();
     }
+    return false;
 }
 
-void RelayDoor::Impl::send(RelaySession& session) {
-    if (!session.send()) return depart(session);
-    if (session.role == Role::consumer) return session.look_for_more();  // its input may already be complete
-    const bool all_said = session.unsent() == 0 && session.under_way == 0;
-    if (session.has_ended() && !session.is_linked() && all_said) return depart(session);
-    if (session.role == Role::leaving && session.unsent() == 0) session.end_sending();
-    session.look_for_more();
-}
-
-/// Returns true if there are more to close.
-bool RelayDoor::Impl::close_departed() {
-    for (std::size_t i = 0; i < closed_per_turn && !departed.empty(); ++i) {
-        RelaySession* session = sessions.find_departed(departed.front());
+bool RelayDoor::Impl::after_turn() {
+    for (std::size_t i = 0; i < forgotten_per_turn && !departed.empty(); ++i) {
+        const Departed one = departed.front();
         departed.pop_front();
-        if (session == nullptr) continue;
-        protocol->forget(*session);
-        sessions.close(*session);
+        protocol->forget(one.id, one.role);
     }
-    stop_if_idle();
     return !departed.empty();
 }
 
-// ---- time ----
-
-/// One timer for all deadlines: they are in seconds, and may be exceeded by a fraction.
-void RelayDoor::Impl::sweep() {
-    for (RelaySession* session : sessions.overdue(4 * closed_per_turn))
-        depart(*session);
-    turns.between([this] { protocol->advance(turns.now(), 4 * closed_per_turn); });
+void RelayDoor::Impl::on_check(Duration) {
+    protocol->advance(door.turns().now(), notified_per_check);
     metrics.tell(counts(), protocol->book());
-    const Duration shortest =
-        std::min({options.stranger_timeout, options.publisher_timeout, options.streams.ticket_life});
-    sweep_timer.expires_after(std::clamp<Duration>(shortest / 10, 10ms, sweep_every));
-    sweep_timer.async_wait([self = shared_from_this()](boost::system::error_code cancelled) {
-        if (!cancelled && !self->is_shut) self->sweep();
-    });
 }
 
 RelayDoor::Counts RelayDoor::Impl::counts() const {
@@ -203,51 +167,26 @@ void RelayDoor::Impl::on_streams_ended(std::vector<std::uint64_t> ids) {
         if (!self || self->is_shut) return;
         for (const std::uint64_t id : ids)
             self->protocol->stream_ended(id);
-        self->stop_if_idle();
+        self->door.stop_if_idle();
     });
 }
 
 void RelayDoor::Impl::stop(std::function<void()> done) {
-    listener.close();
-    on_stopped = std::move(done);
-    stopping = true;
     protocol->stop();
-    for (const auto& [id, session] : sessions.all()) {
-        if (session->is_departed) continue;
-        if (session->role == Role::consumer) protocol->fail(*session, "stopping", "the relay is about to stop");
-        if (session->role != Role::leaving) depart(*session);
-    }
-    stop_timer.expires_after(stop_grace);
-    stop_timer.async_wait([self = shared_from_this()](boost::system::error_code cancelled) {
-        if (!cancelled && !self->is_shut) self->stopped();
+    door.stop([this, done = std::move(done)] {
+        pump.cut_all();
+        done();
     });
-    stop_if_idle();
 }
 
-void RelayDoor::Impl::stop_if_idle() {
-    if (stopping && protocol->book().counts().open == 0 && sessions.leaving() == 0) stopped();
-}
-
-void RelayDoor::Impl::stopped() {
-    stop_timer.cancel();
-    sweep_timer.cancel();
-    pump.cut_all();
-    // Posted, since done() may destroy the door.
-    boost::asio::post(loop, [self = shared_from_this()] {
-        if (const auto done = std::exchange(self->on_stopped, nullptr)) done();
-    });
+void RelayDoor::Impl::on_stop(RelaySession& session) {
+    if (session.role == Role::consumer) return protocol->fail(session, "stopping", "the relay is about to stop");
+    if (session.role != Role::leaving) session.close();
 }
 
 void RelayDoor::Impl::shut() {
     is_shut = true;
-    on_stopped = nullptr;
-    listener.close();
-    for (auto* timer : {&sweep_timer, &stop_timer})
-        timer->cancel();
-    for (const auto& entry : sessions.all())
-        entry.second->close();
-    sessions.clear();
-    turns.stop();
+    door.shut();
     pump.stop();
 }
 

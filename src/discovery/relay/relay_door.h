@@ -26,6 +26,7 @@ struct RelayDoorOptions {
     std::size_t max_strangers = 4096;  ///< beyond that, the oldest is closed
     Duration stranger_timeout = 10s;
     Duration publisher_timeout = 90s;
+    std::size_t max_buffer_bytes = 256 << 20;  ///< of all connections; above it, the largest are closed
     StreamLimits streams{};
     /// The reason why no requests can be served yet; null once they can. Until then every connection is refused.
     std::function<const Error*()> not_yet = [] { return nullptr; };
@@ -36,8 +37,9 @@ struct RelayDoorOptions {
 ///
 /// Everything except copying runs on the io_context's single thread, in turns. A turn receives from all ready
 /// connections, then reads the clock, then handles messages for a bounded time (run_queue.h), since verifying
-/// signatures is slow, and closes a bounded number of connections. So a burst of either delays nobody for long. Streams
-/// are copied on a separate thread (stream_pump.h); they outlive the control connection of their publisher.
+/// signatures is slow, and releases the leases of a bounded number of those that left. So a burst of either delays
+/// nobody for long. Streams are copied on a separate thread (stream_pump.h); they outlive the control connection of
+/// their publisher.
 class RelayDoor {
  public:
     RelayDoor(boost::asio::io_context& loop, directory::Directory& directory, prometheus::Registry& metrics,

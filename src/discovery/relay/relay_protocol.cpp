@@ -50,10 +50,9 @@ bool RelayProtocol::handle(RelaySession& session, Message message) {
 
 void RelayProtocol::fail(RelaySession& session, std::string_view code, std::string_view message,
                          std::string_view relay) {
-    forget(session);
+    forget(session.id(), session.role);
     session.append(StreamFailed{std::string(code), std::string(message), std::string(relay)});
     sessions_.list(session, Role::leaving);
-    sessions_.wake(session);
 }
 
 void RelayProtocol::fail_consumer(std::uint64_t consumer, std::string_view code, std::string_view message) {
@@ -90,7 +89,7 @@ void RelayProtocol::answer(std::uint64_t id, UpdateResponse response) {
     --session->under_way;
     if (session->role != Role::publisher) return;
     session->append(std::move(response));
-    sessions_.wake(*session);
+    session->wake();
 }
 
 void RelayProtocol::withdraw(const directory::Withdrawal& withdrawal) {
@@ -99,7 +98,7 @@ void RelayProtocol::withdraw(const directory::Withdrawal& withdrawal) {
     // Leaves the text out if much is unread already, since a publisher with too much unread is disconnected.
     const std::string& message = session->unsent() < max_words_bytes ? withdrawal.message : std::string();
     session->append(Withdrawn{withdrawal.name, withdrawal.token, withdrawal.code, message});
-    sessions_.wake(*session);
+    session->wake();
 }
 
 void RelayProtocol::may_retry(const directory::RetryNotice& notice) {
@@ -107,7 +106,7 @@ void RelayProtocol::may_retry(const directory::RetryNotice& notice) {
     if (session == nullptr || session->role != Role::publisher || !session->knows_may_retry) return;
     if (session->unsent() > max_notices_bytes) return;  // it retries by itself later
     session->append(MayRetry{notice.name, notice.within});
-    sessions_.wake(*session);
+    session->wake();
 }
 
 void RelayProtocol::on(RelaySession& session, const StreamRefused& refused) {
@@ -136,7 +135,7 @@ void RelayProtocol::offer(RelaySession& consumer, const directory::Directory::Se
         return fail(consumer, "too_many_streams", "this service has reached its limit of streams; try again later");
     RelaySession& publisher = *sessions_.find(served.connection);
     publisher.append(StreamOffer{ticket, served.name, consumer.peer()});
-    sessions_.wake(publisher);
+    publisher.wake();
 }
 
 /// Tells the consumer why the service cannot be reached here.
@@ -186,12 +185,12 @@ void RelayProtocol::join(RelaySession& consumer, RelaySession& data, const Strea
 
 // ---- closing ----
 
-void RelayProtocol::forget(const RelaySession& session) {
-    if (session.role == Role::consumer) book_.give_up(session.id());
-    if (session.role != Role::publisher) return;
-    for (const std::uint64_t consumer : book_.publisher_gone(session.id()))
+void RelayProtocol::forget(std::uint64_t session, RelaySession::Role role) {
+    if (role == Role::consumer) book_.give_up(session);
+    if (role != Role::publisher) return;
+    for (const std::uint64_t consumer : book_.publisher_gone(session))
         fail_consumer(consumer, "not_connected", "its publisher has just left");
-    if (!stopping_) directory_.connection_closed(session.id());
+    if (!stopping_) directory_.connection_closed(session);
 }
 
 void RelayProtocol::advance(StreamTable::Time time, std::size_t most) {

@@ -36,8 +36,9 @@ class RelayProtocol : public std::enable_shared_from_this<RelayProtocol> {
     void withdraw(const directory::Withdrawal& withdrawal);
     void may_retry(const directory::RetryNotice& notice);
 
-    /// The connection is closed or about to be: gives up its offers and, unless the relay is stopping, its leases.
-    void forget(const RelaySession& session);
+    /// The connection in this role is closed or about to be: gives up its offers and, unless the relay is stopping, its
+    /// leases.
+    void forget(std::uint64_t session, RelaySession::Role role);
     void stream_ended(std::uint64_t stream) { book_.ended(stream); }
     /// Notifies the consumers whose publisher did not answer in time, at most `most`.
     void advance(StreamTable::Time now, std::size_t most);

@@ -182,8 +182,8 @@ TEST(RelayPublishers, are_cut_off_when_they_send_a_message_byte_by_byte) {
     EXPECT_EQ(relay.connected_services(), 0u);
 }
 
-TEST(RelayPublishers, are_cut_off_when_they_do_not_read_their_answers) {
-    TestRelay relay({.publisher_timeout = 2s});
+/// A publisher that asks and asks, and reads no answer, is cut off; nobody else is.
+void expect_deaf_one_cut_off(TestRelay& relay) {
     TestFrames deaf(TestSocket::connect(relay.port(), 4096));
     deaf.send(PublisherHello{});
     std::string bytes;
@@ -197,6 +197,16 @@ TEST(RelayPublishers, are_cut_off_when_they_do_not_read_their_answers) {
     TestPublisher other(relay);
     EXPECT_NE(other.advertise("other"), 0u) << "nobody else is affected";
     relay.wait_until([](const RelayDoor::Counts& counts) { return counts.publishers == 1; });
+}
+
+TEST(RelayPublishers, are_cut_off_when_they_do_not_read_their_answers) {
+    TestRelay relay({.publisher_timeout = 2s});
+    expect_deaf_one_cut_off(relay);
+}
+
+TEST(RelayPublishers, are_cut_off_when_they_fill_the_memory_for_buffers) {
+    TestRelay relay({.publisher_timeout = 1h, .max_buffer_bytes = 50'000});
+    expect_deaf_one_cut_off(relay);
 }
 
 TEST(RelayPublishers, over_the_limit_are_told_so) {
