@@ -147,7 +147,7 @@ void Door::stop(std::function<void()> done) {
     stop_timer_.expires_after(options_.stop_grace);
     stop_timer_.async_wait(alive_.guard([this](boost::system::error_code cancelled) {
         if (cancelled || shut_) return;
-        close_all();
+        turns_.between([this] { close_all(); });
         stopped();
     }));
     stop_if_idle();

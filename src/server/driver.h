@@ -39,8 +39,8 @@ class Driver {
     explicit Driver(Parts parts);
     ~Driver();
 
-    /// Reads the clock once for everything that happens now (T6). Call it before each request, and after an event from
-    /// elsewhere, such as a completed disk write.
+    /// Reads the clock once for everything that happens now (T6). Call it after an event from elsewhere, such as a
+    /// completed disk write.
     void tick();
 
     /// tick() in two parts, for callers that know when the current batch of work ends: turn_begins() reads the clock,

@@ -246,9 +246,7 @@ struct ServerRun::Impl {
             return numbers;
         };
         const doors::http::HttpDoorServices behind{authority, controller, directory};
-        door.emplace(loop, behind, registry, std::move(http), [this] {
-            if (driver) driver->tick();
-        });
+        door.emplace(loop, behind, registry, std::move(http), door_turn());
         return door->listen();
     }
 

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "doors/http/readiness.h"
+#include "net/turns.h"
 
 namespace boost::asio {
 class io_context;
@@ -59,13 +60,11 @@ struct HttpDoorServices {
 };
 
 /// The HTTP door: docs/http-api.md translated to requests of the authority and back. Decides nothing itself.
-/// Everything runs on the io_context's one thread, requests in turns of bounded time (run_queue.h).
+/// Everything runs on the io_context's one thread, requests in turns of bounded time (turns.h).
 class HttpDoor {
  public:
-    /// `before_request` advances the time of the components behind the door. It is called once before each request
-    /// (T6).
     HttpDoor(boost::asio::io_context& loop, const HttpDoorServices& behind, prometheus::Registry& metrics,
-             HttpDoorOptions options, std::function<void()> before_request);
+             HttpDoorOptions options, net::DoorTurn turn);
     ~HttpDoor();
 
     /// Starts to listen. Returns the address bound, as HOST:PORT; error `cannot_listen` has the reason.
@@ -76,7 +75,7 @@ class HttpDoor {
 
  private:
     struct Impl;
-    std::shared_ptr<Impl> impl_;
+    std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace holdfast::doors::http

@@ -12,10 +12,13 @@
 namespace holdfast::doors::http {
 namespace {
 
+constexpr std::size_t max_input_bytes = 64 * 1024;
 constexpr std::size_t max_answers_bytes = 256 * 1024;  // limit of unread responses before the next request is read
 constexpr std::size_t max_stream_bytes = 1024 * 1024;
 constexpr std::size_t catch_up_bytes = 64 * 1024;
+constexpr unsigned requests_per_clock = 16;  // after which the clock is read again in a long turn (T2)
 constexpr auto stream_keep_alive = 15s;
+constexpr const char* too_slow = "it reads its events too slowly";
 
 constexpr auto over_limit_timeout = 2s;  // for a connection over the limit to send its request
 constexpr auto retry_when_full = 1s;
@@ -82,16 +85,14 @@ void Reply::stream(const Feed& feed) const {
 }
 
 Shared::Shared(boost::asio::io_context& loop_given, const HttpDoorServices& behind, prometheus::Registry& registry,
-               HttpDoorOptions given, std::function<void()> tell_time)
+               HttpDoorOptions given)
     : loop(loop_given),
       options(std::move(given)),
       metrics(registry),
       services{behind.authority,    behind.controller,     behind.directory,     metrics,
                options.version,     options.quorum_status, options.store_status, options.store_trouble,
                options.own_trouble, options.numbers},
-      hub(behind.authority),
-      before_request(std::move(tell_time)),
-      turns(loop, {[] {}, [] {}}) {}  // the time is read before each request
+      hub(behind.authority) {}
 
 std::string_view Shared::date() {
     const std::int64_t now_ms = wall_clock_ms();
@@ -102,25 +103,14 @@ std::string_view Shared::date() {
     return date_;
 }
 
-void Shared::forget(Session& session) {
-    const auto found = sessions.find(&session);
-    turns.keep(std::move(found->second));
-    sessions.erase(found);
-    metrics.set_connections(sessions.size() - over_limit.size());
-    if (sessions.empty() && on_last_session) on_last_session();
-}
-
-Session::Session(int socket, std::shared_ptr<Shared> shared, std::string peer, std::uint64_t number)
-    : Connection(socket, shared->turns, shared->options.write_timeout),
+Session::Session(net::Accepted accepted, std::shared_ptr<Shared> shared)
+    : Connection(std::move(accepted), {max_input_bytes, shared->options.write_timeout}),
       shared_(std::move(shared)),
-      peer_(std::move(peer)),
-      connection_(number),
-      deadline_(Clock::now() + shared_->options.idle_timeout) {}
+      deadline_(now() + shared_->options.idle_timeout) {}
 
-void Session::set_over_limit() {
+void Session::refuse() {
     over_limit_ = true;
-    shared_->over_limit.emplace(connection_, this);
-    deadline_ = Clock::now() + over_limit_timeout;
+    deadline_ = now() + over_limit_timeout;
 }
 
 void Session::stop() {
@@ -142,9 +132,9 @@ bool Session::run() {
 /// Handles received requests, within the limits.
 bool Session::process() {
     processing_ = true;
-    bool has_room = queued() < max_answers_bytes;
+    bool has_room = unsent() < max_answers_bytes;
     while (has_room && !busy_ && !streaming_ && !is_finishing() && next_request())
-        has_room = queued() < max_answers_bytes && !is_slice_over();
+        has_room = unsent() < max_answers_bytes && !is_slice_over();
     processing_ = false;
     return !has_room;
 }
@@ -174,7 +164,7 @@ void Session::receive() {
     if (reader_.wants_continue()) output() += "HTTP/1.1 100 Continue\r\n\r\n";
     if (receiving_ || (input().empty() && !reader_.started())) return;
     receiving_ = true;
-    if (!over_limit_) deadline_ = Clock::now() + shared_->options.read_timeout;
+    if (!over_limit_) deadline_ = now() + shared_->options.read_timeout;
 }
 
 void Session::handle(Request request) {
@@ -187,8 +177,8 @@ void Session::handle(Request request) {
     progress_every_ = progress_every(request);
     last_event_id_.reset();
     if (request.has_last_event_id) last_event_id_ = request.last_event_id;
-    request.peer = peer_;
-    request.connection = connection_;
+    request.peer = peer();
+    request.connection = id();
     dispatch(request);
 }
 
@@ -210,7 +200,7 @@ void Session::dispatch(const Request& request) {
         return answer(number_, failure(authority::storage_failure(*why)));
     if (!request.body.empty() && !is_json(request.content_type))
         return answer(number_, failure(Code::bad_request, "send the body with Content-Type: application/json"));
-    shared_->before_request();
+    if (++shared_->requests % requests_per_clock == 0) read_clock();
     const auto self = std::static_pointer_cast<Session>(shared_from_this());
     match.route->handler(shared_->services, request, match.parameter, Reply(self, number_));
 }
@@ -219,9 +209,9 @@ void Session::answer(std::uint64_t number, Response response) {
     if (!open(number)) return;
     busy_ = false;
     if (std::exchange(give_up_, nullptr)) watch_peer(net::Watch::usual);
-    keep_alive_ = keep_alive_ && !shared_->stopping;
+    keep_alive_ = keep_alive_ && !door().is_stopping();
     send(response);
-    deadline_ = Clock::now() + shared_->options.idle_timeout;
+    deadline_ = now() + shared_->options.idle_timeout;
     if (!keep_alive_) return finish();
     // Deferred, because the authority may be in the middle of another client's request here.
     if (!processing_) wake();
@@ -274,16 +264,14 @@ void Session::show_progress_later() {
 /// client does not read.
 void Session::show_progress(std::uint64_t number) {
     if (!open(number) || !give_up_ || is_finishing()) return;
-    if (queued() == 0) {
+    if (unsent() == 0) {
         output() += "HTTP/1.1 102 Processing\r\n\r\n";
-        flush();
+        wake();
     }
     show_progress_later();
 }
 
 void Session::give_up_waiting() {
-    if (!give_up_) return;
-    shared_->before_request();  // this may answer the request
     if (const auto give_up = std::exchange(give_up_, nullptr)) give_up();
 }
 
@@ -293,12 +281,12 @@ bool Session::begin_stream(std::uint64_t number) {
     busy_ = false;
     shared_->metrics.count(route_, {});
     append_stream_head(output(), shared_->date());
-    if (head_only_ || shared_->stopping || has_ended()) {
+    if (head_only_ || door().is_stopping() || has_ended()) {
         finish();
         return false;
     }
     streaming_ = true;
-    keep_alive_at_ = Clock::now() + stream_keep_alive;
+    keep_alive_at_ = now() + stream_keep_alive;
     return true;
 }
 
@@ -312,7 +300,7 @@ void Session::stream(std::uint64_t number, EventFilter filter) {
 
 void Session::stream(std::uint64_t number, const Feed& feed) {
     if (!begin_stream(number)) return;
-    const std::weak_ptr<Connection> self = weak_from_this();
+    const std::weak_ptr<net::Connection> self = weak_from_this();
     feeding_ = feed([self](std::string_view text, bool last) {
         if (const auto session = self.lock()) static_cast<Session&>(*session).fed(text, last);
     });
@@ -321,9 +309,9 @@ void Session::stream(std::uint64_t number, const Feed& feed) {
 }
 
 void Session::fed(std::string_view text, bool last) {
-    if (is_finishing() || is_closed()) return;
+    if (is_finishing() || is_giving_up() || is_closed()) return;
     output() += text;
-    if (queued() > max_stream_bytes) return close();
+    if (unsent() > max_stream_bytes) return give_up(too_slow);
     if (last) return finish();
     wake();  // one write for all events of this turn
 }
@@ -331,29 +319,29 @@ void Session::fed(std::string_view text, bool last) {
 /// A client that reads too slowly gets its events later from the kept events: thousands of streams with a copy each
 /// would take too much memory and time.
 void Session::on_event(const authority::Event& event) {
-    if (is_finishing()) return;
-    if (queued() >= catch_up_bytes && stream_->fall_behind()) behind_bytes_ = queued();
+    if (is_finishing() || is_giving_up()) return;
+    if (unsent() >= catch_up_bytes && stream_->fall_behind()) behind_bytes_ = unsent();
     if (stream_->has_fallen_behind()) {
         if (stream_->matches(event)) behind_bytes_ += shared_->hub.text_of(event).size();
-        if (behind_bytes_ > max_stream_bytes) close();
+        if (behind_bytes_ > max_stream_bytes) give_up(too_slow);
         return;
     }
     if (!stream_->wants(event)) return;
     output() += shared_->hub.text_of(event);
-    if (queued() > max_stream_bytes) return close();
+    if (unsent() > max_stream_bytes) return give_up(too_slow);
     wake();
 }
 
 /// Adds events to the output. Those from before the client reconnected come first, in pieces.
 bool Session::tell() {
-    if (stream_ && !stream_->is_live() && queued() < catch_up_bytes) {
+    if (stream_ && !stream_->is_live() && unsent() < catch_up_bytes) {
         const std::string piece = stream_->pull(
             catch_up_bytes,
             [this](const authority::Event& event) -> const std::string& { return shared_->hub.text_of(event); });
         behind_bytes_ -= std::min(behind_bytes_, piece.size());
         output() += piece;
     }
-    if (feeding_.next_piece && queued() < catch_up_bytes) {
+    if (feeding_.next_piece && unsent() < catch_up_bytes) {
         const std::string piece = feeding_.next_piece();
         if (piece.empty()) feeding_.next_piece = nullptr;
         output() += piece;
@@ -361,30 +349,25 @@ bool Session::tell() {
     return (stream_ && !stream_->is_live()) || feeding_.next_piece;
 }
 
-void Session::on_check(Clock::time_point now) {
+void Session::on_check(Clock::time_point time) {
     if (streaming_) {
-        if (now < keep_alive_at_) return;
-        keep_alive_at_ = now + stream_keep_alive;
+        if (time < keep_alive_at_) return;
+        keep_alive_at_ = time + stream_keep_alive;
         output() += ": still here\n\n";
-        return flush();
+        return wake();
     }
-    if (busy_ || now < deadline_ || queued() > 0) return;
+    if (busy_ || time < deadline_ || unsent() > 0) return;
     if (over_limit_) return reject_as_full();
     if (!receiving_) return finish();
     reject(Code::request_timeout);
 }
 
-void Session::on_close() {
-    if (shared_->gone) return;
+void Session::on_close(const std::string&) {
+    if (shared_->door == nullptr) return;
     give_up_waiting();
-    if (const auto gone = std::exchange(gone_, nullptr)) {
-        shared_->before_request();
-        gone();
-    }
+    if (const auto gone = std::exchange(gone_, nullptr)) gone();
     if (stream_) shared_->hub.leave(*this);
     if (const auto stop = std::exchange(feeding_, {}).stop) stop();
-    if (over_limit_) shared_->over_limit.erase(connection_);
-    shared_->forget(*this);
 }
 
 }  // namespace holdfast::doors::http

@@ -3,44 +3,33 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 
-#include "doors/http/connection.h"
 #include "doors/http/event_stream.h"
 #include "doors/http/http_door.h"
 #include "doors/http/metrics.h"
 #include "doors/http/reply.h"
 #include "doors/http/request_reader.h"
+#include "net/door.h"
 
 namespace holdfast::doors::http {
-
-class Session;
 
 /// State shared by the sessions of one door. Each session owns a reference, since it may outlive the door.
 struct Shared {
     Shared(boost::asio::io_context& loop, const HttpDoorServices& behind, prometheus::Registry& registry,
-           HttpDoorOptions given, std::function<void()> tell_time);
+           HttpDoorOptions given);
 
     boost::asio::io_context& loop;
     HttpDoorOptions options;
     Metrics metrics;
     Services services;
     EventHub hub;
-    std::function<void()> before_request;
-    bool stopping = false;
-    bool gone = false;  ///< the door was destroyed: the authority may be, too
-    Connection::Turns turns;
-    std::unordered_map<Session*, std::shared_ptr<Session>> sessions;
-    /// The sessions over the limit, by age. They only get health responses, or the error that the server is full.
-    std::map<std::uint64_t, Session*> over_limit;
-    std::function<void()> on_last_session;  ///< while stopping
+    unsigned requests = 0;
+    net::Door* door = nullptr;  ///< null once it is destroyed: the authority may be, too
 
     std::string_view date();
-    void forget(Session& session);
 
  private:
     std::string date_;
@@ -48,17 +37,11 @@ struct Shared {
 };
 
 /// One client's connection: requests in, answers out, strictly in order, one request at a time.
-class Session final : public Connection {
+class Session final : public net::Connection {
  public:
-    Session(int socket, std::shared_ptr<Shared> shared, std::string peer, std::uint64_t number);
+    Session(net::Accepted accepted, std::shared_ptr<Shared> shared);
 
-    /// Makes it a session over the limit. It answers one request, which must arrive within a short timeout: a health or
-    /// metrics request is served, any other is refused.
-    void set_over_limit();
-    /// Ends as soon as no request is under way.
-    void stop();
-    /// The memory of its buffers.
-    std::size_t held_bytes() const { return buffer_bytes() + reader_.held_bytes(); }
+    std::size_t held_bytes() const override { return Connection::held_bytes() + reader_.held_bytes(); }
     /// Called for every event once the session streams events.
     void on_event(const authority::Event& event);
 
@@ -67,8 +50,6 @@ class Session final : public Connection {
 
     std::shared_ptr<Shared> shared_;
     RequestReader reader_;
-    std::string peer_;
-    std::uint64_t connection_;
 
     // The request under way.
     std::uint64_t number_ = 0;
@@ -91,10 +72,15 @@ class Session final : public Connection {
     bool processing_ = false;
     bool over_limit_ = false;
 
+    // ---- for the door and its turns ----
+    /// Over the limit it answers one request, which must arrive within a short timeout: a health or metrics request is
+    /// served, any other is refused.
+    void refuse() override;
+    void stop() override;
     bool run() override;
-    void on_close() override;
-    bool may_linger() const override { return !shared_->stopping; }
-    void on_check(Clock::time_point now) override;
+    bool wants_input() const override { return true; }
+    void on_check(Clock::time_point time) override;
+    void on_close(const std::string& why) override;
 
     // As for Reply; `number` is that of its request.
     bool open(std::uint64_t number) const { return busy_ && number == number_ && !is_closed(); }

@@ -65,8 +65,8 @@ TestDoor::TestDoor(DoorSetting setting) : loop_(std::make_unique<Loop>()), now_(
         .authority = *authority_, .relay = 0xfeed, .wall_ms = wall_ms_at_start, .started_at = now_, .seed = 1});
     directory_->advance(now_);
     const HttpDoorServices behind{*authority_, *controller_, *directory_};
-    door_ =
-        std::make_unique<HttpDoor>(loop_->context, behind, loop_->registry, setting.options, [this] { tell_time(); });
+    door_ = std::make_unique<HttpDoor>(loop_->context, behind, loop_->registry, setting.options,
+                                       net::DoorTurn{[this] { tell_time(); }, [] {}});
     auto address = door_->listen();
     if (!address) throw std::runtime_error(address.error().message);
     port_ = static_cast<int>(*parse_number(address->substr(address->rfind(':') + 1)));
