@@ -4,16 +4,18 @@
 #include <boost/json/basic_parser_impl.hpp>
 #include <fmt/format.h>
 
+#include "base/assert.h"
 #include "base/code.h"
 #include "base/json_writer.h"
+#include "base/text.h"
 
 namespace holdfast::inline base {
 namespace {
 
 namespace json = boost::json;
 
-Error invalid_json(const std::string& why) {
-    return {std::string(name_of(Code::invalid_json)), "the body is not a JSON object in UTF-8: " + why};
+Error invalid_json(std::string why) {
+    return {std::string(name_of(Code::invalid_json)), std::move(why)};
 }
 
 bool has_repeated_key(const JsonValue& object) {
@@ -53,7 +55,7 @@ struct Builder {
     bool on_string_part(json::string_view part, std::size_t, json::error_code&) { return collect(part); }
     bool on_string(json::string_view rest, std::size_t, json::error_code& error) {
         collect(rest);
-        return add({.kind = JsonValue::Kind::string, .text = std::exchange(text_, {})}, error);
+        return add(std::exchange(text_, {}), error);
     }
     bool on_key_part(json::string_view part, std::size_t, json::error_code&) { return collect(part); }
     bool on_key(json::string_view rest, std::size_t, json::error_code&) {
@@ -63,17 +65,11 @@ struct Builder {
     }
 
     bool on_number_part(json::string_view part, json::error_code&) { return collect(part); }
-    bool on_int64(std::int64_t number, json::string_view rest, json::error_code& error) {
-        return add_number(static_cast<std::uint64_t>(number), rest, error);
-    }
-    bool on_uint64(std::uint64_t number, json::string_view rest, json::error_code& error) {
-        return add_number(number, rest, error);
-    }
-    bool on_double(double, json::string_view rest, json::error_code& error) { return add_number(0, rest, error); }
-    bool on_bool(bool truth, json::error_code& error) {
-        return add({.kind = JsonValue::Kind::boolean, .truth = truth}, error);
-    }
-    bool on_null(json::error_code& error) { return add({}, error); }
+    bool on_int64(std::int64_t, json::string_view rest, json::error_code& error) { return add_number(rest, error); }
+    bool on_uint64(std::uint64_t, json::string_view rest, json::error_code& error) { return add_number(rest, error); }
+    bool on_double(double, json::string_view rest, json::error_code& error) { return add_number(rest, error); }
+    bool on_bool(bool truth, json::error_code& error) { return add(truth, error); }
+    bool on_null(json::error_code& error) { return add(nullptr, error); }
 
  private:
     std::vector<JsonValue> open_;  // containers that have not ended, outermost first
@@ -92,19 +88,14 @@ struct Builder {
         return true;
     }
 
-    bool add_number(std::uint64_t number, json::string_view rest, json::error_code& error) {
+    bool add_number(json::string_view rest, json::error_code& error) {
         collect(rest);
-        const bool whole = text_.find_first_not_of("0123456789") == std::string::npos;
-        // Boost.JSON turns a number too large for 64 bits into a double. Here it keeps its digits but is not marked as
-        // whole.
-        const bool fits = whole && std::to_string(number) == text_;
-        return add({.kind = JsonValue::Kind::number, .whole = fits, .number = number, .text = std::exchange(text_, {})},
-                   error);
+        return add(JsonValue::of_digits(std::exchange(text_, {})), error);
     }
 
     bool open(JsonValue::Kind kind, json::error_code& error) {
         if (++values_ > max_values_) return refuse("it has too many values", error);
-        open_.push_back({.kind = kind});
+        open_.emplace_back().kind = kind;
         return true;
     }
 
@@ -163,13 +154,59 @@ void write(JsonWriter& writer, const JsonValue& value) {
 
 }  // namespace
 
+JsonValue::JsonValue(std::nullptr_t) {}
+
+JsonValue::JsonValue(double value) : JsonValue(of_digits(fmt::format("{}", value))) {}
+
+JsonValue::JsonValue(std::string value) : kind(Kind::string), text(std::move(value)) {}
+
+JsonValue::JsonValue(std::string_view value) : JsonValue(std::string(value)) {}
+
+JsonValue::JsonValue(const char* value) : JsonValue(std::string(value)) {}
+
+JsonValue::JsonValue(List list) : kind(Kind::array), items(std::move(list)) {}
+
+JsonValue JsonValue::object(std::initializer_list<Member> members) {
+    JsonValue value;
+    value.kind = Kind::object;
+    value.members = members;
+    return value;
+}
+
+JsonValue JsonValue::of_digits(std::string digits) {
+    JsonValue value;
+    value.kind = Kind::number;
+    if (const auto whole = parse_number(digits)) {
+        value.whole = true;
+        value.number = *whole;
+    }
+    value.text = std::move(digits);
+    return value;
+}
+
 const JsonValue* JsonValue::find(std::string_view key) const {
     const auto found = std::find_if(members.begin(), members.end(), [&](const Member& m) { return m.key == key; });
     return found == members.end() ? nullptr : &found->value;
 }
 
-Result<JsonValue> read_json_object(std::string_view text, JsonLimits limits) {
-    if (text.empty()) return JsonValue{.kind = JsonValue::Kind::object};
+const JsonValue& JsonValue::operator[](std::string_view key) const {
+    static const JsonValue null;
+    const JsonValue* found = find(key);
+    return found == nullptr ? null : *found;
+}
+
+JsonValue& JsonValue::set(std::string_view key, JsonValue value) {
+    HOLDFAST_ASSERT(is(Kind::object) || is(Kind::null));
+    kind = Kind::object;
+    const auto found = std::find_if(members.begin(), members.end(), [&](const Member& m) { return m.key == key; });
+    if (found == members.end())
+        members.push_back({std::string(key), std::move(value)});
+    else
+        found->value = std::move(value);
+    return *this;
+}
+
+Result<JsonValue> read_json(std::string_view text, JsonLimits limits) {
     json::parse_options options;
     options.max_depth = limits.depth;
     json::basic_parser<Builder> parser(options, limits.values);
@@ -179,8 +216,15 @@ Result<JsonValue> read_json_object(std::string_view text, JsonLimits limits) {
     if (!builder.problem.empty()) return invalid_json(builder.problem);
     if (error) return invalid_json(fmt::format("{} at byte {}", error.message(), used));
     if (used != text.size()) return invalid_json(fmt::format("something follows it at byte {}", used));
-    if (builder.root.kind != JsonValue::Kind::object) return invalid_json("it is JSON of another kind");
     return std::move(builder.root);
+}
+
+Result<JsonValue> read_json_object(std::string_view text, JsonLimits limits) {
+    if (text.empty()) return JsonValue::object();
+    auto value = read_json(text, limits);
+    if (value && value->is(JsonValue::Kind::object)) return value;
+    return invalid_json(fmt::format("the body is not a JSON object in UTF-8: {}",
+                                    value ? "it is JSON of another kind" : value.error().message));
 }
 
 std::string to_text(const JsonValue& value) {

@@ -36,6 +36,39 @@ TEST(JsonValue, tells_whole_numbers_from_others) {
     EXPECT_EQ(value->find("f"), nullptr);
 }
 
+TEST(JsonValue, of_any_kind_is_read) {
+    for (const char* text : {"17", "-1.5", "\"a\"", "null", "true", "[1,{}]", "{\"a\":[]}"}) {
+        const auto value = read_json(text);
+        ASSERT_TRUE(value) << text;
+        EXPECT_EQ(to_text(*value), text);
+    }
+    for (const char* text : {"", "nul", "1 2", "[1", "{\"a\":1,\"a\":2}"})
+        EXPECT_EQ(read_json(text).error().code, "invalid_json") << text;
+}
+
+TEST(JsonValue, is_built_and_changed) {
+    auto value = JsonValue::object({{"text", "a"},
+                                    {"negative", -1},
+                                    {"largest", UINT64_MAX},
+                                    {"fraction", 1.5},
+                                    {"flag", true},
+                                    {"nothing", nullptr},
+                                    {"list", JsonValue::List{1, "b"}}});
+    value.set("text", std::string("c")).set("more", JsonValue::object({{"d", 2U}}));
+    EXPECT_EQ(to_text(value),
+              R"({"text":"c","negative":-1,"largest":18446744073709551615,"fraction":1.5,"flag":true,"nothing":null,)"
+              R"("list":[1,"b"],"more":{"d":2}})");
+    EXPECT_FALSE(value["negative"].whole);
+    EXPECT_EQ(value["largest"].number, UINT64_MAX);
+    EXPECT_EQ(to_text(JsonValue().set("a", 1)), R"({"a":1})");
+}
+
+TEST(JsonValue, has_null_for_a_member_that_is_missing) {
+    const auto value = JsonValue::object({{"a", JsonValue::object({{"b", "c"}})}});
+    EXPECT_EQ(value["a"]["b"].text, "c");
+    EXPECT_TRUE(value["x"]["b"]["y"].is(JsonValue::Kind::null));
+}
+
 TEST(JsonValue, is_refused_beyond_its_limits) {
     EXPECT_TRUE(read_json_object(R"({"a":[1,2]})", {.depth = 2, .values = 4}));
     EXPECT_EQ(read_json_object(R"({"a":[1,2]})", {.depth = 2, .values = 3}).error().code, "invalid_json");
