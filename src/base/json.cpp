@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/json/basic_parser_impl.hpp>
 #include <fmt/format.h>
+#include <utility>
 
 #include "base/assert.h"
 #include "base/code.h"
@@ -166,6 +167,10 @@ JsonValue::JsonValue(const char* value) : JsonValue(std::string(value)) {}
 
 JsonValue::JsonValue(List list) : kind(Kind::array), items(std::move(list)) {}
 
+JsonValue JsonValue::text_or_null(std::string_view text) {
+    return text.empty() ? JsonValue() : JsonValue(text);
+}
+
 JsonValue JsonValue::object(std::initializer_list<Member> members) {
     JsonValue value;
     value.kind = Kind::object;
@@ -189,6 +194,10 @@ const JsonValue* JsonValue::find(std::string_view key) const {
     return found == members.end() ? nullptr : &found->value;
 }
 
+JsonValue* JsonValue::find(std::string_view key) {
+    return const_cast<JsonValue*>(std::as_const(*this).find(key));
+}
+
 const JsonValue& JsonValue::operator[](std::string_view key) const {
     static const JsonValue null;
     const JsonValue* found = find(key);
@@ -198,11 +207,10 @@ const JsonValue& JsonValue::operator[](std::string_view key) const {
 JsonValue& JsonValue::set(std::string_view key, JsonValue value) {
     HOLDFAST_ASSERT(is(Kind::object) || is(Kind::null));
     kind = Kind::object;
-    const auto found = std::find_if(members.begin(), members.end(), [&](const Member& m) { return m.key == key; });
-    if (found == members.end())
-        members.push_back({std::string(key), std::move(value)});
+    if (JsonValue* found = find(key))
+        *found = std::move(value);
     else
-        found->value = std::move(value);
+        members.push_back({std::string(key), std::move(value)});
     return *this;
 }
 

@@ -38,12 +38,15 @@ struct JsonValue {
     JsonValue(std::string_view value);
     JsonValue(const char* value);
     JsonValue(List list);
+    /// Null if the text is empty.
+    static JsonValue text_or_null(std::string_view text);
     static JsonValue object(std::initializer_list<Member> members = {});
     /// REQUIRES: a number as JSON writes it.
     static JsonValue of_digits(std::string digits);
 
     bool is(Kind other) const { return kind == other; }
     const JsonValue* find(std::string_view key) const;
+    JsonValue* find(std::string_view key);
     /// The member, or null if there is none: for answers of newer and older servers, which must not break a display.
     const JsonValue& operator[](std::string_view key) const;
     /// Adds the member, or replaces it. REQUIRES: an object, or null, which becomes one.

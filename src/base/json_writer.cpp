@@ -1,8 +1,20 @@
 #include "base/json_writer.h"
 
+#include <fmt/format.h>
+
 #include "base/printable.h"
 
 namespace holdfast::inline base {
+namespace {
+
+/// The escape of a control character.
+std::string escape_of(char c) {
+    static constexpr std::string_view named = "\b\t\n\f\r";
+    if (const auto at = named.find(c); at != std::string_view::npos) return {'\\', "btnfr"[at]};
+    return fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+}
+
+}  // namespace
 
 void JsonWriter::separate() {
     if (comma_) out_ += ',';
@@ -51,7 +63,6 @@ JsonWriter& JsonWriter::raw(std::string_view json) {
 }
 
 void JsonWriter::quote(std::string_view value) {
-    static constexpr char digits[] = "0123456789abcdef";
     const std::size_t begin = out_.size();
     bool plain = true;
     out_ += '"';
@@ -64,9 +75,7 @@ void JsonWriter::quote(std::string_view value) {
         } else if (byte >= 0x20) {
             out_ += c;
         } else {
-            out_ += "\\u00";
-            out_ += digits[byte >> 4];
-            out_ += digits[byte & 15];
+            out_ += escape_of(c);
         }
     }
     out_ += '"';

@@ -14,7 +14,7 @@ TEST(JsonValue, comes_back_compact_and_otherwise_unchanged) {
     EXPECT_EQ(round_trip(" { \"a\" : [ 1 , -2.50, 1E5, true, false, null, {} , [] ] } "),
               "{\"a\":[1,-2.50,1E5,true,false,null,{},[]]}");
     EXPECT_EQ(round_trip(R"({"n":123456789012345678901234567890,"s":"\u00e9\ud83d\ude00\"\\\/\t"})"),
-              "{\"n\":123456789012345678901234567890,\"s\":\"é😀\\\"\\\\/\\u0009\"}");
+              "{\"n\":123456789012345678901234567890,\"s\":\"é😀\\\"\\\\/\\t\"}");
     EXPECT_EQ(round_trip(""), "{}");
 }
 

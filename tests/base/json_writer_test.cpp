@@ -20,5 +20,11 @@ TEST(JsonWriter, puts_commas_where_they_belong) {
     EXPECT_EQ(text, R"({"a":"x","b":[-1,null,{}],"c":true,"d":[]})");
 }
 
+TEST(JsonWriter, escapes_what_json_must_and_a_terminal_should_not_see) {
+    std::string text;
+    JsonWriter(text).text("\"\\/\b\t\n\f\r\x01\x1f\x7f\xc2\x9b é");
+    EXPECT_EQ(text, R"("\"\\/\b\t\n\f\r\u0001\u001f\u007f\u009b é")");
+}
+
 }  // namespace
 }  // namespace holdfast
