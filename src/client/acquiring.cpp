@@ -51,16 +51,14 @@ lease::HolderDeadlines deadlines_of(const TimedGrant& granted, HolderInstant arr
                                                      .waited = granted.waited}};
 }
 
-/// A leader's session proves its leadership (R2). It is marked private, so that the other leases of the manifest do not
-/// reveal it.
-std::string session_of_its_own(const std::vector<Intent>& intents) {
+}  // namespace
+
+std::string fresh_session(const std::vector<Intent>& intents) {
     const bool leads = std::any_of(intents.begin(), intents.end(), [](const Intent& intent) {
         return lease::owner_of(intent.resource) == lease::Owner::leaders;
     });
     return (leads ? std::string(lease::private_session) : std::string{}) + random_hex(8);
 }
-
-}  // namespace
 
 Acquiring::Acquiring(std::shared_ptr<Client::Core> core, std::vector<Intent> intents, const AcquireOptions& options)
     : core_(std::move(core)),
@@ -69,7 +67,7 @@ Acquiring::Acquiring(std::shared_ptr<Client::Core> core, std::vector<Intent> int
       keep_(options.keep),
       random_(random_seed()) {
     ask_ = {.holder = core_->holder,
-            .session = options.session.empty() ? session_of_its_own(intents) : options.session,
+            .session = options.session.empty() ? fresh_session(intents) : options.session,
             .name_space = options.name_space,
             .intents = std::move(intents),
             .ttl = bounded(options.ttl),

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -16,6 +17,10 @@
 #include "lease/holder_deadlines.h"
 
 namespace holdfast::client {
+
+/// A fresh session for these intents. A leader's session proves its leadership (R2): it is marked private, so that the
+/// other leases of the manifest do not reveal it.
+std::string fresh_session(const std::vector<Intent>& intents);
 
 /// One call of Client::acquire: sends the request, and retries until the wait is over if the connection is lost or the
 /// server recovers or restarts.

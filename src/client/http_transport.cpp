@@ -3,9 +3,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "base/text.h"
 #include "client/messages.h"
-#include "lease/owner.h"
 
 namespace holdfast::client {
 
@@ -63,26 +61,20 @@ void HttpTransport::stop() {
 }
 
 AcquireReply HttpTransport::acquire(const AcquireAsk& ask, Duration timeout, const std::stop_token& stop) {
-    auto body = acquire_body(ask);
-    if (!body) return Failure{.outcome = Outcome::refused, .code = body.error().code, .message = body.error().message};
+    auto request = acquire_request(ask);
+    if (!request)
+        return Failure{.outcome = Outcome::refused, .code = request.error().code, .message = request.error().message};
     Loan connection(*this);
-    const bool at_once = ask.wait <= Duration::zero() && !ask.idempotency_key.empty();
-    const HttpRequest request{.method = "POST",
-                              .target = "/v1/leases",
-                              .body = std::move(*body),
-                              .repeatable = at_once,
-                              .max_silence = connection->max_silence(ask.ttl)};
+    request->max_silence = connection->max_silence(ask.ttl);
     const std::stop_callback on_stop(stop, [&connection] { connection->cancel(); });
-    const auto response = connection->send(request, timeout);
+    const auto response = connection->send(*request, timeout);
     if (!response) return NoAnswer{response.error().message, !connection->perhaps_done()};
     return read_acquire(ask, *response);
 }
 
 Result<std::vector<RenewReply>> HttpTransport::renew(const NamedLeases& leases, Duration timeout) {
     Loan connection(*this);
-    const HttpRequest request{
-        .method = "POST", .target = "/v1/heartbeat", .body = renew_body(leases), .repeatable = true};
-    const auto response = connection->send(request, timeout);
+    const auto response = connection->send(renew_request(leases), timeout);
     if (!response) return response.error();
     auto replies = read_renew(leases, *response);
     if (replies && std::ranges::any_of(*replies, is_absence)) connection->pass_over();
@@ -93,13 +85,10 @@ Result<void> HttpTransport::release(const NamedLeases& leases, Duration timeout)
     Loan connection(*this);
     const HolderInstant until = holder_clock_now() + timeout;
     Result<void> told;
-    const std::string epoch = leases.epoch ? "&epoch=" + std::to_string(*leases.epoch) : "";
-    for (const auto& [id, progress] : leases.leases) {
+    for (const NamedLease& lease : leases.leases) {
         const Duration left = until - holder_clock_now();
-        if (left <= Duration::zero()) return Error{"unreachable", "no time was left to release " + id};
-        auto target = "/v1/leases/" + percent_encode(id) + "?holder=" + percent_encode(leases.holder) + epoch;
-        if (lease::owner_of(id) == lease::Owner::leaders) target += "&session=" + percent_encode(leases.session);
-        const HttpRequest request{.method = "DELETE", .target = target};
+        if (left <= Duration::zero()) return Error{"unreachable", "no time was left to release " + lease.id};
+        const HttpRequest request = release_request(leases, lease.id);
         auto response = connection->send(request, left);
         if (!response) response = connection->send(request, std::max(until - holder_clock_now(), Duration::zero()));
         if (!response) return response.error();
@@ -108,38 +97,21 @@ Result<void> HttpTransport::release(const NamedLeases& leases, Duration timeout)
     return told;
 }
 
-namespace {
-
-std::string agent_target(const AgentAsk& agent) {
-    return "/v1/agents/" + percent_encode(agent.id);
-}
-
-}  // namespace
-
 Result<AgentKnown> HttpTransport::register_agent(const AgentAsk& agent, Duration timeout) {
-    Loan connection(*this);
-    const HttpRequest request{.method = "PUT", .target = agent_target(agent), .body = register_body(agent)};
-    const auto response = connection->send(request, timeout);
+    const auto response = Loan(*this)->send(register_request(agent), timeout);
     if (!response) return response.error();
     return read_agent(*response);
 }
 
 Result<void> HttpTransport::declare_restart(const AgentAsk& agent, Duration timeout) {
-    Loan connection(*this);
-    const HttpRequest request{.method = "POST",
-                              .target = agent_target(agent) + "/restarting",
-                              .body = restarting_body(agent),
-                              .repeatable = true};
-    const auto response = connection->send(request, timeout);
+    const auto response = Loan(*this)->send(restarting_request(agent), timeout);
     if (!response) return response.error();
     if (response->status != 200) return read_error(*response);
     return {};
 }
 
 Result<std::vector<VerifiedLease>> HttpTransport::verify_all(const AgentAsk& agent, Duration timeout) {
-    Loan connection(*this);
-    const HttpRequest request{.method = "POST", .target = "/v1/verify", .body = verify_body(agent), .repeatable = true};
-    const auto response = connection->send(request, timeout);
+    const auto response = Loan(*this)->send(verify_request(agent), timeout);
     if (!response) return response.error();
     return read_verified(*response);
 }

@@ -1,5 +1,6 @@
 #include "client/messages.h"
 
+#include <fmt/format.h>
 #include <map>
 #include <optional>
 #include <utility>
@@ -7,8 +8,10 @@
 #include "base/code.h"
 #include "base/json_fields.h"
 #include "base/json_writer.h"
+#include "base/text.h"
 #include "lease/lease.h"
 #include "lease/manifest.h"
+#include "lease/owner.h"
 
 namespace holdfast::client {
 namespace {
@@ -20,6 +23,10 @@ constexpr std::uint64_t max_number = INT64_MAX;
 
 Error bad_answer() {
     return {"bad_answer", std::string(no_sense)};
+}
+
+std::string no_reason(int status) {
+    return fmt::format("the server answered {} without a reason", status);
 }
 
 /// What is not a JSON object has no fields.
@@ -80,17 +87,9 @@ Error read_error(JsonFields& answer) {
 }
 
 AcquireReply read_refusal(const HttpResponse& response) {
-    const JsonValue body = body_of(response);
-    JsonFields answer(body);
-    Error error = read_error(answer);
-    Failure failure{.code = std::move(error.code), .message = std::move(error.message)};
-    failure.outcome = outcome_of(failure.code, response.status);
-    failure.conflicts = read_conflicts(answer);
-    failure.retry_in = read_optional_ms(answer, "retry_in_ms");
-    failure.queue_position = answer.whole("queue_position", 0, max_number).value_or(0);
-    if (answer.mistake())
-        return NoAnswer{"the server answered " + std::to_string(response.status) + " without a reason"};
-    return failure;
+    auto failure = read_failure(body_of(response), response.status);
+    if (!failure) return NoAnswer{no_reason(response.status)};
+    return std::move(*failure);
 }
 
 void put_intents(JsonWriter& json, const std::vector<Intent>& intents) {
@@ -105,6 +104,24 @@ void put_intents(JsonWriter& json, const std::vector<Intent>& intents) {
 
 void put_epoch(JsonWriter& json, std::optional<std::uint64_t> epoch) {
     if (epoch) json.field("epoch", *epoch);
+}
+
+/// What every renewal has.
+void put_renewal(JsonWriter& json, const NamedLeases& leases) {
+    json.field("holder", leases.holder);
+    put_epoch(json, leases.epoch);
+    if (leases.ttl) json.field("ttl_ms", to_ms(*leases.ttl));
+}
+
+/// A POST that may be repeated, with the fields that `put` writes.
+template <class Put>
+HttpRequest post(std::string target, Put put) {
+    HttpRequest request{.method = "POST", .target = std::move(target), .repeatable = true};
+    JsonWriter json(request.body);
+    json.open_object();
+    put(json);
+    json.close_object();
+    return request;
 }
 
 }  // namespace
@@ -156,11 +173,31 @@ std::optional<Absence> absence_in(const HttpResponse& response) {
     return response.status >= 500 ? absence_of(read_error(response).code) : std::nullopt;
 }
 
-Result<std::string> acquire_body(const AcquireAsk& ask) {
+std::optional<Failure> read_failure(const JsonValue& answer, int status) {
+    JsonFields fields(answer);
+    Error error = read_error(fields);
+    Failure failure{.outcome = outcome_of(error.code, status),
+                    .code = std::move(error.code),
+                    .message = std::move(error.message),
+                    .conflicts = read_conflicts(fields),
+                    .retry_in = read_optional_ms(fields, "retry_in_ms"),
+                    .queue_position = fields.whole("queue_position", 0, max_number).value_or(0)};
+    if (fields.mistake()) return std::nullopt;
+    return failure;
+}
+
+std::vector<Conflict> read_conflicts(const JsonValue& answer) {
+    JsonFields fields(answer);
+    auto conflicts = read_conflicts(fields);
+    return fields.mistake() ? std::vector<Conflict>{} : std::move(conflicts);
+}
+
+Result<HttpRequest> acquire_request(const AcquireAsk& ask) {
     const auto metadata = checked_metadata(ask.metadata);
     if (!metadata) return metadata.error();
-    std::string body;
-    JsonWriter json(body);
+    const bool at_once = ask.wait <= Duration::zero() && !ask.idempotency_key.empty();
+    HttpRequest request{.method = "POST", .target = "/v1/leases", .repeatable = at_once};
+    JsonWriter json(request.body);
     json.open_object().field("holder", ask.holder).field("session", ask.session);
     put_intents(json, ask.intents);
     put_epoch(json, ask.epoch);
@@ -171,7 +208,7 @@ Result<std::string> acquire_body(const AcquireAsk& ask) {
     if (!ask.idempotency_key.empty()) json.field("idempotency_key", ask.idempotency_key);
     if (!metadata->empty()) json.key("metadata").raw(*metadata);
     json.close_object();
-    return body;
+    return request;
 }
 
 AcquireReply read_acquire(const AcquireAsk& ask, const HttpResponse& response) {
@@ -182,16 +219,38 @@ AcquireReply read_acquire(const AcquireAsk& ask, const HttpResponse& response) {
     return reply;
 }
 
-std::string renew_body(const NamedLeases& leases) {
-    std::string body;
-    JsonWriter json(body);
-    json.open_object().field("holder", leases.holder).key("leases").open_array();
-    for (const auto& [id, progress] : leases.leases)
-        progress ? json.open_object().field("id", id).field("progress", *progress).close_object() : json.text(id);
-    json.close_array();
-    put_epoch(json, leases.epoch);
-    json.close_object();
-    return body;
+HttpRequest renew_request(const NamedLeases& leases) {
+    return post("/v1/heartbeat", [&](JsonWriter& json) {
+        put_renewal(json, leases);
+        json.key("leases").open_array();
+        for (const auto& [id, progress] : leases.leases)
+            progress ? json.open_object().field("id", id).field("progress", *progress).close_object() : json.text(id);
+        json.close_array();
+    });
+}
+
+HttpRequest renew_one_request(const NamedLeases& leases) {
+    const NamedLease& lease = leases.leases.front();
+    return post(lease_target(lease.id) + "/heartbeat", [&](JsonWriter& json) {
+        put_renewal(json, leases);
+        if (lease.progress) json.field("progress", *lease.progress);
+    });
+}
+
+HttpRequest renew_all_request(const NamedLeases& leases) {
+    return post("/v1/heartbeat", [&](JsonWriter& json) { put_renewal(json, leases); });
+}
+
+std::string lease_target(std::string_view id) {
+    return "/v1/leases/" + percent_encode(id);
+}
+
+HttpRequest release_request(const NamedLeases& leases, const std::string& id) {
+    std::string target = fmt::format("{}?holder={}", lease_target(id), percent_encode(leases.holder));
+    if (leases.epoch) target += fmt::format("&epoch={}", *leases.epoch);
+    const bool leads = lease::owner_of(id) == lease::Owner::leaders;
+    if (leads && !leases.session.empty()) target += fmt::format("&session={}", percent_encode(leases.session));
+    return {.method = "DELETE", .target = std::move(target)};
 }
 
 Result<std::vector<RenewReply>> read_renew(const NamedLeases& leases, const HttpResponse& response) {
@@ -223,7 +282,7 @@ Error read_error(const HttpResponse& response) {
     JsonFields answer(body);
     Error error = read_error(answer);
     if (!answer.mistake()) return error;
-    return {"bad_answer", "the server answered " + std::to_string(response.status) + " without a reason"};
+    return {"bad_answer", no_reason(response.status)};
 }
 
 // ---- agents ----
@@ -241,14 +300,17 @@ VerifiedLease read_lease(JsonFields& result) {
 
 }  // namespace
 
-std::string register_body(const AgentAsk& agent) {
-    std::string body;
-    JsonWriter json(body);
-    json.open_object();
-    if (agent.priority) json.field("priority", *agent.priority);
-    put_epoch(json, agent.epoch);
-    json.close_object();
-    return body;
+std::string agent_target(std::string_view id) {
+    return "/v1/agents/" + percent_encode(id);
+}
+
+HttpRequest register_request(const AgentAsk& agent) {
+    HttpRequest request = post(agent_target(agent.id), [&](JsonWriter& json) {
+        if (agent.priority) json.field("priority", *agent.priority);
+        put_epoch(json, agent.epoch);
+    });
+    request.method = "PUT";
+    return request;
 }
 
 Result<AgentKnown> read_agent(const HttpResponse& response) {
@@ -264,22 +326,24 @@ Result<AgentKnown> read_agent(const HttpResponse& response) {
     return known;
 }
 
-std::string restarting_body(const AgentAsk& agent) {
-    std::string body;
-    JsonWriter json(body);
-    json.open_object();
-    put_epoch(json, agent.epoch);
-    json.close_object();
-    return body;
+HttpRequest restarting_request(const AgentAsk& agent) {
+    return post(agent_target(agent.id) + "/restarting", [&](JsonWriter& json) { put_epoch(json, agent.epoch); });
 }
 
-std::string verify_body(const AgentAsk& agent) {
-    std::string body;
-    JsonWriter json(body);
-    json.open_object().field("holder", agent.id);
-    put_epoch(json, agent.epoch);
-    json.close_object();
-    return body;
+HttpRequest verify_request(const AgentAsk& agent) {
+    return post("/v1/verify", [&](JsonWriter& json) {
+        json.field("holder", agent.id);
+        put_epoch(json, agent.epoch);
+    });
+}
+
+HttpRequest verify_request(const std::vector<std::string>& leases) {
+    return post("/v1/verify", [&](JsonWriter& json) {
+        json.key("leases").open_array();
+        for (const std::string& id : leases)
+            json.text(id);
+        json.close_array();
+    });
 }
 
 Result<std::vector<VerifiedLease>> read_verified(const HttpResponse& response) {

@@ -66,7 +66,8 @@ struct NamedLeases {
     std::string holder{};
     std::vector<NamedLease> leases{};
     std::optional<std::uint64_t> epoch{};
-    std::string session{};  ///< in which they were acquired: proves a leader's release (R2)
+    std::string session{};          ///< in which they were acquired: proves a leader's release (R2)
+    std::optional<Duration> ttl{};  ///< for a renewal; none: as before
 };
 /// For each lease: renewed, or the error.
 using RenewReply = std::variant<Timing, Error>;

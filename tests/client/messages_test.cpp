@@ -14,7 +14,7 @@ AcquireReply read(int status, const std::string& body) {
 }
 
 TEST(Messages, ask_only_for_what_was_given) {
-    EXPECT_EQ(*acquire_body(one_resource),
+    EXPECT_EQ(acquire_request(one_resource)->body,
               R"({"holder":"alice","session":"s","intents":[{"resource":"a","predicate":"MUTATES"}]})");
 }
 
@@ -28,7 +28,7 @@ TEST(Messages, carry_everything_that_was_given) {
     ask.idempotency_key = "i";
     ask.epoch = 3;
     EXPECT_EQ(
-        *acquire_body(ask),
+        acquire_request(ask)->body,
         R"({"holder":"alice","session":"s","intents":[{"resource":"a","predicate":"MUTATES"}],"epoch":3,"namespace":"n",)"
         R"("ttl_ms":1500,"wait_ms":2000,"reason":"r","idempotency_key":"i","metadata":{"k":[1]}})");
 }
@@ -37,8 +37,8 @@ TEST(Messages, refuse_metadata_that_is_not_a_json_object) {
     for (const char* metadata : {"[]", "1", "{", "{}{}", "nonsense"}) {
         AcquireAsk ask = one_resource;
         ask.metadata = metadata;
-        ASSERT_FALSE(acquire_body(ask)) << metadata;
-        EXPECT_EQ(acquire_body(ask).error().code, "invalid_argument");
+        ASSERT_FALSE(acquire_request(ask)) << metadata;
+        EXPECT_EQ(acquire_request(ask).error().code, "invalid_argument");
     }
 }
 
@@ -145,9 +145,36 @@ TEST(Messages, match_renewals_by_name_and_not_by_order) {
 }
 
 TEST(Messages, renew_with_epoch_and_progress_where_there_are_any) {
-    EXPECT_EQ(renew_body(one_lease), R"({"holder":"alice","leases":["a#1"]})");
-    EXPECT_EQ(renew_body({"alice", {NamedLease{"a#1", 7}, NamedLease{"b#2"}}, 3}),
-              R"({"holder":"alice","leases":[{"id":"a#1","progress":7},"b#2"],"epoch":3})");
+    EXPECT_EQ(renew_request(one_lease).body, R"({"holder":"alice","leases":["a#1"]})");
+    EXPECT_EQ(renew_request({"alice", {NamedLease{"a#1", 7}, NamedLease{"b#2"}}, 3}).body,
+              R"({"holder":"alice","epoch":3,"leases":[{"id":"a#1","progress":7},"b#2"]})");
+}
+
+TEST(Messages, renew_one_lease_by_its_own_path_and_all_without_names) {
+    const NamedLeases one{.holder = "alice", .leases = {NamedLease{"@n/a b#1", 7}}, .epoch = 3, .ttl = 90s};
+    EXPECT_EQ(renew_one_request(one).target, "/v1/leases/%40n%2Fa%20b%231/heartbeat");
+    EXPECT_EQ(renew_one_request(one).body, R"({"holder":"alice","epoch":3,"ttl_ms":90000,"progress":7})");
+    EXPECT_EQ(renew_all_request(one).target, "/v1/heartbeat");
+    EXPECT_EQ(renew_all_request(one).body, R"({"holder":"alice","epoch":3,"ttl_ms":90000})");
+}
+
+TEST(Messages, release_with_the_session_only_where_it_is_a_proof) {  // R2
+    const NamedLeases leases{.holder = "a b", .leases = {}, .epoch = 3, .session = "s t"};
+    EXPECT_EQ(release_request(leases, "a#1").target, "/v1/leases/a%231?holder=a%20b&epoch=3");
+    EXPECT_EQ(release_request(leases, "leader:g#1").target,
+              "/v1/leases/leader%3Ag%231?holder=a%20b&epoch=3&session=s%20t");
+    EXPECT_EQ(release_request({.holder = "a"}, "leader:g#1").target, "/v1/leases/leader%3Ag%231?holder=a");
+    EXPECT_EQ(release_request(leases, "a#1").method, "DELETE");
+}
+
+TEST(Messages, may_be_repeated_if_that_does_no_harm) {  // G7
+    AcquireAsk ask = one_resource;
+    EXPECT_FALSE(acquire_request(ask)->repeatable) << "a second lease";
+    ask.idempotency_key = "i";
+    EXPECT_TRUE(acquire_request(ask)->repeatable);
+    ask.wait = 1s;
+    EXPECT_FALSE(acquire_request(ask)->repeatable) << "the caller asks again, once it is known which server is silent";
+    EXPECT_TRUE(renew_request(one_lease).repeatable);
 }
 
 TEST(Messages, do_not_believe_an_answer_that_leaves_a_renewal_out) {
@@ -158,10 +185,13 @@ TEST(Messages, do_not_believe_an_answer_that_leaves_a_renewal_out) {
 }
 
 TEST(AgentMessages, register_with_what_was_given) {
-    EXPECT_EQ(register_body({.id = "alice"}), "{}");
-    EXPECT_EQ(register_body({.id = "alice", .priority = 5, .epoch = 2}), R"({"priority":5,"epoch":2})");
-    EXPECT_EQ(restarting_body({.id = "alice", .epoch = 2}), R"({"epoch":2})");
-    EXPECT_EQ(verify_body({.id = "alice", .epoch = 2}), R"({"holder":"alice","epoch":2})");
+    EXPECT_EQ(register_request({.id = "alice"}).body, "{}");
+    EXPECT_EQ(register_request({.id = "alice", .priority = 5, .epoch = 2}).body, R"({"priority":5,"epoch":2})");
+    EXPECT_EQ(restarting_request({.id = "alice", .epoch = 2}).body, R"({"epoch":2})");
+    EXPECT_EQ(register_request({.id = "a b"}).method, "PUT");
+    EXPECT_EQ(register_request({.id = "a b"}).target, "/v1/agents/a%20b");
+    EXPECT_EQ(verify_request({.id = "alice", .epoch = 2}).body, R"({"holder":"alice","epoch":2})");
+    EXPECT_EQ(verify_request(std::vector<std::string>{"a#1"}).body, R"({"leases":["a#1"]})");
 }
 
 TEST(AgentMessages, read_what_the_server_knows_of_an_agent) {
