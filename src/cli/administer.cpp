@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <boost/json/serialize.hpp>
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -8,31 +7,29 @@
 #include "cli/app_commands.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "client/messages.h"
 
 namespace holdfast::cli {
 namespace {
 
-namespace json = boost::json;
+using Kind = JsonValue::Kind;
 
 std::string ban_target(const std::string& holder) {
     return "/v1/bans/" + percent_encode(holder);
 }
 
-std::string setting_of(const json::value& policy, std::string_view name) {
-    const json::value& value = field_of(policy, name);
-    if (value.is_null()) return "any";
-    if (value.is_string()) return text_of(policy, name);
-    return format_duration(std::chrono::milliseconds{number_of(policy, name)});
+std::string setting_of(const JsonValue& setting) {
+    if (setting.is(Kind::null)) return "any";
+    return setting.is(Kind::string) ? setting.text : duration_of(setting);
 }
 
-std::string count_or_any(const json::value& policy, std::string_view name) {
-    return field_of(policy, name).is_null() ? "any" : count_of(policy, name);
+std::string count_or_any(const JsonValue& setting) {
+    return setting.is(Kind::null) ? "any" : setting.text;
 }
 
 /// Zero means no limit.
-json::value limit_of(std::int64_t limit) {
-    if (limit == 0) return nullptr;
-    return limit;
+JsonValue limit_of(std::int64_t limit) {
+    return limit == 0 ? JsonValue(nullptr) : JsonValue(limit);
 }
 
 struct PolicySettingName {
@@ -53,38 +50,35 @@ std::string policy_target(const PolicyOptions& options) {
     return with_query("/v1/policy", {{"namespace", options.name_space}});
 }
 
-std::string names_in(const json::value& list) {
+std::string names_in(const JsonValue& list) {
     std::string names;
-    for (const json::value& name : list.as_array())
-        names += (names.empty() ? "" : ", ") + printable(std::string_view(name.as_string()));
+    for (const JsonValue& name : list.items)
+        names += (names.empty() ? "" : ", ") + printable(name.text);
     return names;
 }
 
-bool is_in(const json::value& list, std::string_view name) {
-    const json::array* names = list.if_array();
-    return names != nullptr && std::any_of(names->begin(), names->end(), [&](const json::value& one) {
-               return one.is_string() && std::string_view(one.as_string()) == name;
-           });
+bool is_in(const JsonValue& list, std::string_view name) {
+    return std::any_of(list.items.begin(), list.items.end(), [&](const JsonValue& one) { return one.text == name; });
 }
 
 int show_policy(const Screen& screen, const Result<Answer>& answer) {
     if (const auto exit_code = fail_or_show_json(screen, answer)) return *exit_code;
-    const json::value& inherited = field_of(answer->body, "inherited");
-    Table table{inherited.is_array() ? std::vector<std::string>{"SETTING", "VALUE", "FROM"}
-                                     : std::vector<std::string>{"SETTING", "VALUE"}};
+    const JsonValue& inherited = answer->body["inherited"];
+    Table table{inherited.is(Kind::array) ? std::vector<std::string>{"SETTING", "VALUE", "FROM"}
+                                          : std::vector<std::string>{"SETTING", "VALUE"}};
     const auto add = [&](std::string_view name, std::string value, std::string_view from) {
         Table::Row row{{std::string(name)}, {std::move(value)}};
-        if (inherited.is_array()) row.push_back({std::string(from)});
+        if (inherited.is(Kind::array)) row.push_back({std::string(from)});
         table.add(std::move(row));
     };
     for (const PolicySettingName& one : policy_settings) {
         const bool is_count = one.option == "leases-per-holder-max";
-        add(one.option, is_count ? count_or_any(answer->body, one.field) : setting_of(answer->body, one.field),
+        add(one.option, is_count ? count_or_any(answer->body[one.field]) : setting_of(answer->body[one.field]),
             is_in(inherited, one.field) ? "inherited" : "this namespace");
     }
-    add("approval", setting_of(answer->body, "approval"), "all namespaces");
-    const json::value& namespaces = field_of(answer->body, "namespaces");
-    if (namespaces.is_array() && !namespaces.as_array().empty()) add("namespaces", names_in(namespaces), "");
+    add("approval", setting_of(answer->body["approval"]), "all namespaces");
+    const JsonValue& namespaces = answer->body["namespaces"];
+    if (!namespaces.items.empty()) add("namespaces", names_in(namespaces), "");
     screen.show(table);
     return exit_ok;
 }
@@ -99,19 +93,19 @@ int to_each(const Arguments& arguments, const Verb& verb) {
     const Screen screen{arguments.common};
     Api api{arguments.common};
     int exit_code = exit_ok;
-    json::array results;
+    JsonValue::List results;
     for (const std::string& lease : arguments.named.leases) {
-        const auto answer = api.send("POST", lease_target(lease) + verb.path, json::object{});
+        const auto answer = api.send("POST", client::lease_target(lease) + verb.path, JsonValue::object());
         if (!answer) return fail(screen, answer.error());
         results.push_back(answer->body);
-        const bool runs_out = field_of(answer->body, "lease").is_object();
+        const bool runs_out = answer->body["lease"].is(Kind::object);
         if (answer->ok() && !screen.json())
             screen.line(fmt::format("{} {}", printable(lease), runs_out ? "barred from renewal" : verb.done));
         if (answer->ok()) continue;
         const int failed = screen.json() ? exit_code_of(*answer) : fail(screen, *answer);
         exit_code = worst_of(exit_code, failed);
     }
-    if (screen.json()) screen.show(results.size() == 1 ? results[0] : json::value{{"results", results}});
+    if (screen.json()) show_results(screen, std::move(results));
     return exit_code;
 }
 
@@ -123,22 +117,22 @@ std::string service_rule_target(const std::string& name) {
     return "/v1/service-rules/" + percent_encode(name);
 }
 
-Table::Row service_rule_row(const json::value& rule) {
-    const bool everybody = field_of(rule, "identity").is_null();
-    return {{text_of(rule, "name"), Colour::bold},
-            {text_of(rule, "rule")},
-            {everybody ? "everybody" : text_of(rule, "identity")},
-            {text_of(rule, "since")},
-            {text_of(rule, "reason")}};
+Table::Row service_rule_row(const JsonValue& rule) {
+    const bool everybody = rule["identity"].is(Kind::null);
+    return {{rule["name"].text, Colour::bold},
+            {rule["rule"].text},
+            {everybody ? "everybody" : rule["identity"].text},
+            {rule["since"].text},
+            {rule["reason"].text}};
 }
 
 int put_service_rule(const Arguments& arguments, std::string_view kind, const std::string& done) {
     const Screen screen{arguments.common};
     Api api{arguments.common};
     const ServiceRuleOptions& rule = arguments.service_rule;
-    json::object body{{"rule", kind}};
-    if (!rule.identity.empty()) body["identity"] = rule.identity;
-    if (!rule.reason.empty()) body["reason"] = rule.reason;
+    auto body = JsonValue::object({{"rule", kind}});
+    if (!rule.identity.empty()) body.set("identity", rule.identity);
+    if (!rule.reason.empty()) body.set("reason", rule.reason);
     return show_done(screen, api.send("PUT", service_rule_target(rule.name), body), done);
 }
 
@@ -259,25 +253,25 @@ int policy_set_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     const PolicyOptions& policy = arguments.policy;
     Api api{arguments.common};
-    json::object body;
-    if (policy.ttl_min) body["ttl_min_ms"] = to_ms(*policy.ttl_min);
-    if (policy.ttl_max) body["ttl_max_ms"] = to_ms(*policy.ttl_max);
-    if (policy.ttl_default) body["ttl_default_ms"] = to_ms(*policy.ttl_default);
-    if (policy.ttl_over_max) body["ttl_over_max"] = *policy.ttl_over_max;
-    if (policy.wait_max) body["wait_max_ms"] = to_ms(*policy.wait_max);
-    if (policy.name_pattern) body["name_pattern"] = *policy.name_pattern;
-    if (policy.name_pattern && policy.name_pattern->empty()) body["name_pattern"] = nullptr;
-    if (policy.hold_max) body["hold_max_ms"] = limit_of(to_ms_up(*policy.hold_max));
-    if (policy.idle_max) body["idle_max_ms"] = limit_of(to_ms_up(*policy.idle_max));
+    auto body = JsonValue::object();
+    if (policy.ttl_min) body.set("ttl_min_ms", to_ms(*policy.ttl_min));
+    if (policy.ttl_max) body.set("ttl_max_ms", to_ms(*policy.ttl_max));
+    if (policy.ttl_default) body.set("ttl_default_ms", to_ms(*policy.ttl_default));
+    if (policy.ttl_over_max) body.set("ttl_over_max", *policy.ttl_over_max);
+    if (policy.wait_max) body.set("wait_max_ms", to_ms(*policy.wait_max));
+    if (policy.name_pattern) body.set("name_pattern", *policy.name_pattern);
+    if (policy.name_pattern && policy.name_pattern->empty()) body.set("name_pattern", nullptr);
+    if (policy.hold_max) body.set("hold_max_ms", limit_of(to_ms_up(*policy.hold_max)));
+    if (policy.idle_max) body.set("idle_max_ms", limit_of(to_ms_up(*policy.idle_max)));
     if (policy.leases_per_holder_max)
-        body["leases_per_holder_max"] = limit_of(static_cast<std::int64_t>(*policy.leases_per_holder_max));
-    if (policy.approval) body["approval"] = *policy.approval;
-    json::array inherit;
+        body.set("leases_per_holder_max", limit_of(static_cast<std::int64_t>(*policy.leases_per_holder_max)));
+    if (policy.approval) body.set("approval", *policy.approval);
+    JsonValue::List inherit;
     for (const PolicySettingName& one : policy_settings)
         if (std::find(policy.inherit.begin(), policy.inherit.end(), one.option) != policy.inherit.end())
             inherit.emplace_back(one.field);
-    if (!inherit.empty()) body["inherit"] = std::move(inherit);
-    if (body.empty()) {
+    if (!inherit.empty()) body.set("inherit", std::move(inherit));
+    if (body.members.empty()) {
         screen.complain("name a setting to change, for example --ttl-max 10m; see 'holdfast policy set --help'");
         return exit_usage;
     }
@@ -287,8 +281,8 @@ int policy_set_command(const Arguments& arguments) {
 int ban_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     Api api{arguments.common};
-    json::object body;
-    if (!arguments.ban.reason.empty()) body["reason"] = arguments.ban.reason;
+    auto body = JsonValue::object();
+    if (!arguments.ban.reason.empty()) body.set("reason", arguments.ban.reason);
     return show_done(screen, api.send("PUT", ban_target(arguments.ban.holder), body), arguments.ban.holder + " banned");
 }
 
@@ -296,34 +290,34 @@ int unban_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     Api api{arguments.common};
     const auto answer = api.remove(ban_target(arguments.ban.holder));
-    const bool was_banned = answer && flag_of(answer->body, "unbanned");
+    const bool was_banned = answer && answer->body["unbanned"].truth;
     return show_done(screen, answer, arguments.ban.holder + (was_banned ? " unbanned" : " was not banned"));
 }
 
 int bans_command(const Arguments& arguments) {
-    return show_list(arguments.common, {.target = "/v1/bans?limit=1000",
-                                        .items = "bans",
-                                        .headings = {"HOLDER", "SINCE", "REASON"},
-                                        .row =
-                                            [](const json::value& ban) {
-                                                return Table::Row{{text_of(ban, "holder"), Colour::bold},
-                                                                  {text_of(ban, "since")},
-                                                                  {text_of(ban, "reason")}};
-                                            },
-                                        .none = "nobody is banned"});
+    return show_list(
+        arguments.common,
+        {.target = "/v1/bans?limit=1000",
+         .items = "bans",
+         .headings = {"HOLDER", "SINCE", "REASON"},
+         .row =
+             [](const JsonValue& ban) {
+                 return Table::Row{{ban["holder"].text, Colour::bold}, {ban["since"].text}, {ban["reason"].text}};
+             },
+         .none = "nobody is banned"});
 }
 
 int audit_command(const Arguments& arguments) {
-    return show_list(arguments.common, {.target = "/v1/audit?limit=1000",
-                                        .items = "audit",
-                                        .headings = {"AT", "WHO", "WHAT"},
-                                        .row =
-                                            [](const json::value& line) {
-                                                return Table::Row{{text_of(line, "at")},
-                                                                  {text_of(line, "who")},
-                                                                  {text_of(line, "what"), Colour::bold}};
-                                            },
-                                        .none = "no admin has changed anything yet"});
+    return show_list(
+        arguments.common,
+        {.target = "/v1/audit?limit=1000",
+         .items = "audit",
+         .headings = {"AT", "WHO", "WHAT"},
+         .row =
+             [](const JsonValue& line) {
+                 return Table::Row{{line["at"].text}, {line["who"].text}, {line["what"].text, Colour::bold}};
+             },
+         .none = "no admin has changed anything yet"});
 }
 
 int revoke_command(const Arguments& arguments) {
@@ -338,8 +332,8 @@ int approve_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     Api api{arguments.common};
     const std::string& identity = arguments.ban.holder;
-    const auto answer = api.send("PUT", approval_target(identity), json::object{});
-    const bool is_new = answer && flag_of(answer->body, "changed");
+    const auto answer = api.send("PUT", approval_target(identity), JsonValue::object());
+    const bool is_new = answer && answer->body["changed"].truth;
     return show_done(screen, answer, identity + (is_new ? " approved" : " was already approved"));
 }
 
@@ -355,22 +349,21 @@ int approvals_command(const Arguments& arguments) {
     Api api{arguments.common};
     const auto answer = api.get_all("/v1/approvals?limit=1000", "approved");
     if (const auto exit_code = fail_or_show_json(screen, answer)) return *exit_code;
-    const json::array& waiting = array_of(answer->body, "waiting");
-    const json::array& approved = array_of(answer->body, "approved");
-    if (text_of(answer->body, "approval") != "manual")
+    const JsonValue::List& waiting = answer->body["waiting"].items;
+    const JsonValue::List& approved = answer->body["approved"].items;
+    if (answer->body["approval"].text != "manual")
         screen.note(
             "any publisher that is not banned may advertise; 'holdfast policy set --approval manual' requires "
             "approval");
     Table table{{"IDENTITY", "STATE", "LAST SEEN", "NAME", "ADDRESS"}};
-    for (const json::value& one : waiting)
-        table.add({{text_of(one, "identity"), Colour::bold},
+    for (const JsonValue& one : waiting)
+        table.add({{one["identity"].text, Colour::bold},
                    {"waiting", Colour::yellow},
-                   {text_of(one, "last_seen")},
-                   {text_of(one, "name")},
-                   {text_of(one, "address")}});
-    for (const json::value& one : approved)
-        if (one.is_string())
-            table.add({{one.as_string().c_str(), Colour::bold}, {"approved", Colour::green}, {}, {}, {}});
+                   {one["last_seen"].text},
+                   {one["name"].text},
+                   {one["address"].text}});
+    for (const JsonValue& one : approved)
+        table.add({{one.text, Colour::bold}, {"approved", Colour::green}, {}, {}, {}});
     if (waiting.empty() && approved.empty())
         screen.note("no publisher waits for approval, and none is approved");
     else
@@ -402,7 +395,7 @@ int service_allow_command(const Arguments& arguments) {
     Api api{arguments.common};
     const ServiceRuleOptions& rule = arguments.service_rule;
     const auto answer = api.remove(with_query(service_rule_target(rule.name), {{"identity", rule.identity}}));
-    const auto lifted = answer ? number_of(answer->body, "lifted") : 0;
+    const auto lifted = answer ? answer->body["lifted"].number : 0;
     return show_done(screen, answer,
                      lifted == 0   ? "there was no such rule for " + rule.name
                      : lifted == 1 ? "removed the rule for " + rule.name

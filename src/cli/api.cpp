@@ -1,34 +1,19 @@
 #include "cli/api.h"
 
 #include <algorithm>
-#include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
-#include <boost/json/serialize.hpp>
 #include <fmt/format.h>
+#include <iterator>
 
 #include "base/code.h"
+#include "base/json_fields.h"
 #include "base/text.h"
 #include "cli/exit_codes.h"
+#include "client/messages.h"
 
 namespace holdfast::cli {
 namespace {
 
-namespace json = boost::json;
-
 constexpr Duration answer_timeout = 10s;
-
-std::vector<Conflict> conflicts_in(const json::value& answer) {
-    std::vector<Conflict> conflicts;
-    for (const json::value& conflict : array_of(answer, "conflicts"))
-        conflicts.push_back({.resource = text_of(conflict, "resource"),
-                             .predicate = text_of(conflict, "predicate"),
-                             .holder = text_of(conflict, "holder"),
-                             .reason = text_of(conflict, "reason"),
-                             .expires_in = std::chrono::milliseconds{number_of(conflict, "expires_in_ms")},
-                             .waiting = flag_of(conflict, "waiting"),
-                             .reserved = flag_of(conflict, "reserved")});
-    return conflicts;
-}
 
 std::string describe(const Conflict& conflict) {
     const std::string left = format_duration(conflict.expires_in);
@@ -40,55 +25,43 @@ std::string describe(const Conflict& conflict) {
     return fmt::format("{} holds {} for another {} unless renewed{}", conflict.holder, conflict.resource, left, reason);
 }
 
-std::string describe(const std::vector<Conflict>& conflicts) {
-    std::string text;
-    for (const Conflict& conflict : conflicts)
-        text += (text.empty() ? "" : "; ") + describe(conflict);
-    return text;
-}
-
 }  // namespace
 
 Result<Answer> Api::get_all(const std::string& target, std::string_view items) {
-    json::array gathered;
-    json::object whole;  // the other fields of the first page
+    JsonValue::List gathered;
+    std::optional<Answer> first;
     std::string page = target;
     for (;;) {
         auto answer = get(page);
         if (!answer || !answer->ok()) return answer;
-        for (const json::value& item : array_of(answer->body, items))
-            gathered.push_back(item);
-        if (whole.empty() && answer->body.is_object()) whole = answer->body.as_object();
-        const std::string next = text_of(answer->body, "next");
-        if (next.empty()) {
-            whole[items] = std::move(gathered);
-            whole["next"] = nullptr;
-            return Answer{answer->status, std::move(whole)};
-        }
+        if (JsonValue* found = answer->body.find(items))
+            std::move(found->items.begin(), found->items.end(), std::back_inserter(gathered));
+        const std::string next = answer->body["next"].text;
+        if (!first) first = std::move(*answer);
+        if (next.empty()) break;
         page = target + "&after=" + percent_encode(next);
     }
+    first->body.set(items, std::move(gathered)).set("next", nullptr);
+    return std::move(*first);
 }
 
-Result<Answer> Api::send(std::string method, std::string target, const json::value& body) {
-    return call(
-        {.method = std::move(method), .target = std::move(target), .body = json::serialize(body), .repeatable = true});
+Result<Answer> Api::send(std::string method, std::string target, const JsonValue& body) {
+    return call({.method = std::move(method), .target = std::move(target), .body = to_text(body), .repeatable = true});
 }
 
-Result<Answer> Api::send_and_wait(std::string target, const json::value& body, Duration wait) {
+Result<Answer> Api::send_and_wait(std::string target, const JsonValue& body, Duration wait) {
     return call({.method = "POST",
                  .target = std::move(target),
-                 .body = json::serialize(body),
+                 .body = to_text(body),
                  .max_silence = connection_.max_silence(wait)},
                 wait);
 }
 
-Result<Answer> Api::acquire(const json::value& body, Duration wait, Duration ttl) {
-    return call({.method = "POST",
-                 .target = "/v1/leases",
-                 .body = json::serialize(body),
-                 .repeatable = wait <= Duration::zero(),
-                 .max_silence = connection_.max_silence(ttl)},
-                wait);
+Result<Answer> Api::acquire(const client::AcquireAsk& ask) {
+    auto request = client::acquire_request(ask);
+    if (!request) return request.error();
+    request->max_silence = connection_.max_silence(ask.ttl);
+    return call(*request, ask.wait);
 }
 
 Result<Answer> Api::get_within(Duration timeout, std::string target) {
@@ -102,13 +75,15 @@ Result<Answer> Api::call(const client::HttpRequest& request, Duration wait) {
 Result<Answer> Api::call_within(Duration timeout, const client::HttpRequest& request) {
     const auto response = connection_.send(request, timeout);
     if (!response) return response.error();
-    boost::system::error_code malformed;
-    json::value body = json::parse(response->body, malformed);
-    if (malformed || !body.is_object())
-        return Error{says_later(response->status) ? "unreachable" : "not_holdfast",
-                     fmt::format("{} answered, but not as Holdfast does (HTTP {}); check --server",
-                                 connection_.server(), response->status)};
-    return Answer{response->status, std::move(body)};
+    return read(*response);
+}
+
+Result<Answer> Api::read(const client::HttpResponse& response) const {
+    auto body = read_json(response.body, answer_limits);
+    if (body && body->is(JsonValue::Kind::object)) return Answer{response.status, std::move(*body)};
+    return Error{says_later(response.status) ? "unreachable" : "not_holdfast",
+                 fmt::format("{} answered, but not as Holdfast does (HTTP {}); check --server", connection_.server(),
+                             response.status)};
 }
 
 std::string with_query(std::string path, const std::vector<std::pair<std::string_view, std::string>>& parameters) {
@@ -121,46 +96,16 @@ std::string with_query(std::string path, const std::vector<std::pair<std::string
     return path;
 }
 
-std::string lease_target(std::string_view lease) {
-    return "/v1/leases/" + percent_encode(lease);
+std::chrono::milliseconds ms_of(const JsonValue& value) {
+    return std::chrono::milliseconds{value.number <= max_duration_ms ? value.number : 0};
 }
 
-const json::value& field_of(const json::value& object, std::string_view field) {
-    static const json::value nothing;
-    const json::object* fields = object.if_object();
-    const json::value* found = fields == nullptr ? nullptr : fields->if_contains(field);
-    return found == nullptr ? nothing : *found;
-}
-
-std::string text_of(const json::value& object, std::string_view field) {
-    const json::string* text = field_of(object, field).if_string();
-    return text == nullptr ? "" : std::string(*text);
-}
-
-bool flag_of(const json::value& object, std::string_view field) {
-    const bool* flag = field_of(object, field).if_bool();
-    return flag != nullptr && *flag;
-}
-
-std::int64_t number_of(const json::value& object, std::string_view field) {
-    const json::value& found = field_of(object, field);
-    boost::system::error_code not_a_number;
-    const auto number = found.is_number() ? found.to_number<std::int64_t>(not_a_number) : 0;
-    return not_a_number ? 0 : number;
-}
-
-const json::array& array_of(const json::value& object, std::string_view field) {
-    static const json::array nothing;
-    const json::array* found = field_of(object, field).if_array();
-    return found == nullptr ? nothing : *found;
-}
-
-std::string count_of(const json::value& object, std::string_view field) {
-    return std::to_string(number_of(object, field));
+std::string duration_of(const JsonValue& value) {
+    return format_duration(ms_of(value));
 }
 
 std::string error_code_of(const Answer& answer) {
-    return text_of(field_of(answer.body, "error"), "code");
+    return answer.body["error"]["code"].text;
 }
 
 int exit_code_of(const Answer& answer) {
@@ -183,7 +128,7 @@ int fail(const Screen& screen, const Error& error, int exit_code) {
     const bool unreachable = error.code == "unreachable";
     const std::string message = unreachable ? describe_unreachable(error.message) : error.message;
     if (screen.json())
-        screen.show(json::value{{"error", {{"code", error.code}, {"message", message}}}});
+        screen.show(error_object({error.code, message}));
     else
         screen.complain(message);
     return exit_code;
@@ -197,9 +142,14 @@ int fail(const Screen& screen, const Answer& answer) {
     return exit_code_of(answer);
 }
 
-std::optional<int> fail_or_show_json(const Screen& screen, const Result<Answer>& answer) {
+std::optional<int> failed(const Screen& screen, const Result<Answer>& answer) {
     if (!answer) return fail(screen, answer.error());
     if (!answer->ok()) return fail(screen, *answer);
+    return std::nullopt;
+}
+
+std::optional<int> fail_or_show_json(const Screen& screen, const Result<Answer>& answer) {
+    if (const auto exit_code = failed(screen, answer)) return exit_code;
     if (!screen.json()) return std::nullopt;
     screen.show(answer->body);
     return exit_ok;
@@ -211,14 +161,18 @@ int show_done(const Screen& screen, const Result<Answer>& answer, const std::str
     return exit_ok;
 }
 
+void show_results(const Screen& screen, JsonValue::List results) {
+    screen.show(results.size() == 1 ? results[0] : JsonValue::object({{"results", std::move(results)}}));
+}
+
 int show_list(const CommonOptions& options, const Listing& listing) {
     const Screen screen{options};
     Api api{options};
     const auto answer = api.get_all(listing.target, listing.items);
     if (const auto exit_code = fail_or_show_json(screen, answer)) return *exit_code;
-    const json::array& items = array_of(answer->body, listing.items);
+    const JsonValue::List& items = answer->body[listing.items].items;
     Table table{listing.headings};
-    for (const json::value& item : items)
+    for (const JsonValue& item : items)
         table.add(listing.row(item));
     if (items.empty())
         screen.note(listing.none);
@@ -228,15 +182,17 @@ int show_list(const CommonOptions& options, const Listing& listing) {
 }
 
 Failure failure_of(const Answer& answer) {
-    Failure failure{.outcome = Outcome::refused,
-                    .code = error_code_of(answer),
-                    .message = text_of(field_of(answer.body, "error"), "message"),
-                    .conflicts = conflicts_in(answer.body)};
-    if (code_in(failure.code) == Code::die) failure.outcome = Outcome::die;
-    if (failure.message.empty()) failure.message = fmt::format("the server refused with HTTP {}", answer.status);
-    if (field_of(answer.body, "retry_in_ms").is_number())
-        failure.retry_in = std::chrono::milliseconds{number_of(answer.body, "retry_in_ms")};
-    return failure;
+    if (auto failure = client::read_failure(answer.body, answer.status)) return std::move(*failure);
+    return {.outcome = Outcome::refused,
+            .code = error_code_of(answer),
+            .message = fmt::format("the server refused with HTTP {}", answer.status)};
+}
+
+std::string describe(const std::vector<Conflict>& conflicts) {
+    std::string text;
+    for (const Conflict& conflict : conflicts)
+        text += (text.empty() ? "" : "; ") + describe(conflict);
+    return text;
 }
 
 std::string describe(const Failure& failure) {
@@ -251,23 +207,14 @@ std::string describe(const Failure& failure) {
     return fmt::format("{} (try again in {})", failure.message, format_duration(*failure.retry_in));
 }
 
-std::string describe_conflicts(const json::value& answer) {
-    return describe(conflicts_in(answer));
-}
-
 std::string describe_unreachable(std::string_view message) {
     return fmt::format("{}; start a server with 'holdfast serve' or say where it is with --server", message);
 }
 
-std::string agent_target(const std::string& id) {
-    return "/v1/agents/" + percent_encode(id);
-}
-
 Result<Answer> register_agent(Api& api, const AgentArguments& agent) {
-    boost::json::object body;
-    if (const auto priority = parse_number(agent.priority)) body["priority"] = *priority;
-    if (agent.epoch) body["epoch"] = *agent.epoch;
-    return api.send("PUT", agent_target(agent.id), body);
+    std::optional<std::int64_t> priority;
+    if (const auto number = parse_number(agent.priority)) priority = static_cast<std::int64_t>(*number);
+    return api.send(client::register_request({.id = agent.id, .priority = priority, .epoch = agent.epoch}));
 }
 
 }  // namespace holdfast::cli

@@ -2,25 +2,27 @@
 
 #include <holdfast/outcome.h>
 
-#include <boost/json/value.hpp>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "cli/options.h"
 #include "cli/screen.h"
 #include "client/http_connection.h"
+#include "client/transport.h"
 
 namespace holdfast::cli {
 
 /// The server's answer: a JSON object and its status.
 struct Answer {
     int status = 0;
-    boost::json::value body;
+    JsonValue body;
 
     bool ok() const { return status >= 200 && status < 300; }
 };
@@ -40,20 +42,23 @@ class Api {
     /// target has a query.
     Result<Answer> get_all(const std::string& target, std::string_view items);
     /// REQUIRES: the request is idempotent. If a server is silent, another one is asked.
-    Result<Answer> send(std::string method, std::string target, const boost::json::value& body);
+    Result<Answer> send(std::string method, std::string target, const JsonValue& body);
+    /// A request of the client library (client/messages.h), whose answer may take `wait` longer than usual.
+    Result<Answer> send(const client::HttpRequest& request, Duration wait = {}) { return call(request, wait); }
     Result<Answer> remove(std::string target) { return call({"DELETE", std::move(target), "", ""}); }
 
     /// A POST whose answer may take `wait` longer than usual. If a server is silent for a third of that, or a few
     /// seconds, and there are others, the call fails with `unreachable`, and the next call goes to the next server.
-    Result<Answer> send_and_wait(std::string target, const boost::json::value& body, Duration wait);
+    Result<Answer> send_and_wait(std::string target, const JsonValue& body, Duration wait);
 
-    /// Requests leases of this TTL (zero: the default TTL), with an idempotency key in the body. If a server is silent,
-    /// another one is asked; a request that waits then fails with `unreachable`, and the next call goes to the next
-    /// server.
-    Result<Answer> acquire(const boost::json::value& body, Duration wait, Duration ttl);
+    /// Requests leases. If a server is silent, another one is asked; a request that waits then fails with
+    /// `unreachable`, and the next call goes to the next server.
+    Result<Answer> acquire(const client::AcquireAsk& ask);
     bool has_several_servers() const { return connection_.has_several_servers(); }
 
     client::HttpConnection& connection() { return connection_; }
+    /// What this server answered. Error `not_holdfast`.
+    Result<Answer> read(const client::HttpResponse& response) const;
 
  private:
     Result<Answer> call(const client::HttpRequest& request, Duration wait = {});
@@ -65,9 +70,6 @@ class Api {
 /// The path with those parameters that have a value, which is escaped: `/v1/leases?holder=H&limit=1000`.
 std::string with_query(std::string path, const std::vector<std::pair<std::string_view, std::string>>& parameters);
 
-/// The path of a lease, its name escaped: `/v1/leases/FILE%3Ax%2317`.
-std::string lease_target(std::string_view lease);
-
 /// The code of an error answer.
 std::string error_code_of(const Answer& answer);
 /// REQUIRES: the answer is not ok().
@@ -75,16 +77,10 @@ int exit_code_of(const Answer& answer);
 /// True if the server cannot answer at the moment, whatever the request.
 bool is_temporary(const Answer& answer);
 
-/// Fields of an answer, with a default for a missing field: a newer or older server must not break the display. Null if
-/// the field is missing.
-const boost::json::value& field_of(const boost::json::value& object, std::string_view field);
-std::string text_of(const boost::json::value& object, std::string_view field);
-bool flag_of(const boost::json::value& object, std::string_view field);
-std::int64_t number_of(const boost::json::value& object, std::string_view field);
-/// A number as text.
-std::string count_of(const boost::json::value& object, std::string_view field);
-/// An empty array if the field is missing.
-const boost::json::array& array_of(const boost::json::value& object, std::string_view field);
+/// A number of milliseconds in an answer; zero if it is none.
+std::chrono::milliseconds ms_of(const JsonValue& value);
+/// The same as people read it.
+std::string duration_of(const JsonValue& value);
 
 /// `room-1`, or `@team/room-1` outside the default namespace.
 std::string shown_name(const std::string& name_space, const std::string& name);
@@ -96,6 +92,9 @@ int fail(const Screen& screen, const Error& error, int exit_code);
 /// Prints the server's refusal. Returns the exit code.
 int fail(const Screen& screen, const Answer& answer);
 
+/// Prints the error or the refusal and returns the exit code. Returns nothing if there is neither.
+std::optional<int> failed(const Screen& screen, const Result<Answer>& answer);
+
 /// Prints the error or the refusal, or with --json the answer, and returns the exit code. Returns nothing if the answer
 /// is still to be shown to people.
 std::optional<int> fail_or_show_json(const Screen& screen, const Result<Answer>& answer);
@@ -103,12 +102,15 @@ std::optional<int> fail_or_show_json(const Screen& screen, const Result<Answer>&
 /// Prints the result: with --json the answer, otherwise the line `done`. Returns the exit code.
 int show_done(const Screen& screen, const Result<Answer>& answer, const std::string& done);
 
+/// With --json: the answers to one request for each of several things.
+void show_results(const Screen& screen, JsonValue::List results);
+
 /// A list of the server, as a table.
 struct Listing {
     std::string target;  ///< with a query
     std::string items;   ///< the array in the answer
     std::vector<std::string> headings;
-    std::function<Table::Row(const boost::json::value& item)> row;
+    std::function<Table::Row(const JsonValue& item)> row;
     std::string none;  ///< the note if there are no items
 };
 /// Reads all pages and prints them. Returns the exit code.
@@ -118,13 +120,10 @@ int show_list(const CommonOptions& options, const Listing& listing);
 Failure failure_of(const Answer& answer);
 /// The failure as text: who holds the lease and until when, or what to do about it.
 std::string describe(const Failure& failure);
-/// The `conflicts` of an answer as text: `bob holds FILE:x for another 41.2s unless renewed (formatting)`.
-std::string describe_conflicts(const boost::json::value& answer);
+/// `bob holds FILE:x for another 41.2s unless renewed (formatting)`.
+std::string describe(const std::vector<Conflict>& conflicts);
 /// The sentence for a server that does not answer.
 std::string describe_unreachable(std::string_view message);
-
-/// The path of an agent, its id escaped.
-std::string agent_target(const std::string& id);
 
 /// Registers an agent, or updates it (G5). With an empty priority or `now` the server keeps the agent's earlier
 /// priority; for a new agent it uses its own time.

@@ -1,5 +1,3 @@
-#include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <fmt/format.h>
 #include <string>
 
@@ -14,12 +12,12 @@
 namespace holdfast::cli {
 namespace {
 
-namespace json = boost::json;
+using Kind = JsonValue::Kind;
 
 constexpr auto reconnect_pause = 500ms;
 
-std::string shown_key(const json::value& key) {
-    return shown_name(text_of(key, "namespace"), text_of(key, "name"));
+std::string shown_key(const JsonValue& key) {
+    return shown_name(key["namespace"].text, key["name"].text);
 }
 
 std::string or_dash(std::string text) {
@@ -27,11 +25,11 @@ std::string or_dash(std::string text) {
 }
 
 /// `terminated (idle)`, `ready (its drone may be dead)`, or only the state if there is no reason and no doubt.
-std::string shown_state(const json::value& backend) {
-    const std::string reason = text_of(backend, "reason");
-    const std::string state = text_of(backend, "state");
+std::string shown_state(const JsonValue& backend) {
+    const std::string reason = backend["reason"].text;
+    const std::string state = backend["state"].text;
     if (!reason.empty()) return state + " (" + reason + ")";
-    const bool in_doubt = !field_of(backend, "drone_heard_ms_ago").is_null();
+    const bool in_doubt = !backend["drone_heard_ms_ago"].is(Kind::null);
     return in_doubt ? state + " (its drone may be dead)" : state;
 }
 
@@ -42,14 +40,14 @@ Colour colour_of_state(std::string_view state) {
 }
 
 /// The state and, if there is one, the address, or how it ended.
-std::string status_line(const json::value& backend, bool colours) {
-    const std::string state = text_of(backend, "state");
+std::string status_line(const JsonValue& backend, bool colours) {
+    const std::string state = backend["state"].text;
     std::string line = coloured(printable(shown_state(backend)), colour_of_state(state), colours);
     if (state == "terminated") {
-        if (field_of(backend, "exit_code").is_number()) line += "  exit code " + count_of(backend, "exit_code");
+        if (backend["exit_code"].is(Kind::number)) line += "  exit code " + backend["exit_code"].text;
         return line;
     }
-    if (const std::string address = text_of(backend, "address"); !address.empty()) line += "  " + printable(address);
+    if (const std::string address = backend["address"].text; !address.empty()) line += "  " + printable(address);
     return line;
 }
 
@@ -88,21 +86,19 @@ int BackendWatch::run() {
         });
         if (ended_ || stop_.signal() != 0) return exit_ok;
         const bool passing = heard_ && answer && answer->status == 503;  // restarted, and not told of the backend yet
-        if (answer && answer->status != 200 && !passing) {
-            boost::system::error_code malformed;
-            return fail(screen_, Answer{answer->status, json::parse(answer->body, malformed)});
-        }
+        if (answer && answer->status != 200 && !passing)
+            return failed(screen_, api_.read(*answer)).value_or(exit_failed);
         if (!heard_) return fail(screen_, answer ? Error{"unreachable", "the stream ended"} : answer.error());
         stop_.sleep_for(reconnect_pause);
     }
 }
 
 bool BackendWatch::on_event(const StreamEvent& event) {
-    boost::system::error_code malformed;
-    const json::value backend = json::parse(event.data, malformed);
-    if (malformed || event.type != "status") return true;
+    const auto read = read_json_object(event.data, answer_limits);
+    if (!read || event.type != "status") return true;
+    const JsonValue& backend = *read;
     heard_ = true;
-    ended_ = text_of(backend, "state") == "terminated";
+    ended_ = backend["state"].text == "terminated";
     const std::string line = status_line(backend, screen_.colours());
     if (line == shown_) return !ended_;  // a reconnect repeats the state
     shown_ = line;
@@ -125,49 +121,47 @@ std::string backends_target(const BackendArguments& options) {
                                        {"state", options.state}});
 }
 
-Table backends_table(const json::array& backends, const json::array& unreported = {}) {
+Table backends_table(const JsonValue::List& backends, const JsonValue::List& unreported = {}) {
     Table table{{"BACKEND", "KEY", "STATE", "FOR", "ADDRESS", "DRONE", "TOKEN"}};
-    for (const json::value& backend : backends) {
-        const std::chrono::milliseconds since{number_of(backend, "state_for_ms")};
-        table.add({{text_of(backend, "id"), Colour::bold},
-                   {shown_key(field_of(backend, "key"))},
-                   {shown_state(backend), colour_of_state(text_of(backend, "state"))},
+    for (const JsonValue& backend : backends) {
+        const auto since = ms_of(backend["state_for_ms"]);
+        table.add({{backend["id"].text, Colour::bold},
+                   {shown_key(backend["key"])},
+                   {shown_state(backend), colour_of_state(backend["state"].text)},
                    {format_duration(since)},
-                   {or_dash(text_of(backend, "address"))},
-                   {text_of(backend, "drone")},
-                   {count_of(backend, "token")}});
+                   {or_dash(backend["address"].text)},
+                   {backend["drone"].text},
+                   {backend["token"].text}});
     }
-    for (const json::value& backend : unreported)
-        table.add({{text_of(backend, "id"), Colour::bold},
-                   {shown_key(field_of(backend, "key"))},
+    for (const JsonValue& backend : unreported)
+        table.add({{backend["id"].text, Colour::bold},
+                   {shown_key(backend["key"])},
                    {"unknown", Colour::yellow},
                    {"-"},
                    {"-"},
-                   {text_of(backend, "drone")},
-                   {count_of(backend, "token")}});
+                   {backend["drone"].text},
+                   {backend["token"].text}});
     return table;
 }
 
 int show_backend(const Screen& screen, const Result<Answer>& answer) {
     if (const auto exit_code = fail_or_show_json(screen, answer)) return *exit_code;
-    const json::value& backend = field_of(answer->body, "backend");
+    const JsonValue& backend = answer->body["backend"];
     screen.show(backends_table({backend}));
-    if (const std::string tag = text_of(field_of(backend, "key"), "tag"); !tag.empty())
-        screen.line("tag " + printable(tag));
-    if (const std::string user = text_of(backend, "user"); !user.empty()) screen.line("for " + printable(user));
-    if (field_of(backend, "exit_code").is_number()) screen.line("exit code " + count_of(backend, "exit_code"));
-    if (const std::string message = text_of(backend, "message"); !message.empty()) screen.line(printable(message));
-    if (const auto silent = number_of(backend, "drone_heard_ms_ago"); silent > 0)
-        screen.line(
-            fmt::format("its drone was last heard from {} ago", format_duration(std::chrono::milliseconds{silent})));
+    if (const std::string tag = backend["key"]["tag"].text; !tag.empty()) screen.line("tag " + printable(tag));
+    if (const std::string user = backend["user"].text; !user.empty()) screen.line("for " + printable(user));
+    if (backend["exit_code"].is(Kind::number)) screen.line("exit code " + backend["exit_code"].text);
+    if (const std::string message = backend["message"].text; !message.empty()) screen.line(printable(message));
+    if (const JsonValue& silent = backend["drone_heard_ms_ago"]; silent.number > 0)
+        screen.line(fmt::format("its drone was last heard from {} ago", duration_of(silent)));
     return exit_ok;
 }
 
-void show_backends(const Screen& screen, const json::value& page) {
-    const json::array& backends = array_of(page, "backends");
-    const json::array& unreported = array_of(page, "unreported");
-    const json::value& complete_or_older = field_of(page, "complete");  // older servers do not send it
-    const bool complete = !complete_or_older.is_bool() || complete_or_older.as_bool();
+void show_backends(const Screen& screen, const JsonValue& page) {
+    const JsonValue::List& backends = page["backends"].items;
+    const JsonValue::List& unreported = page["unreported"].items;
+    const JsonValue& complete_or_older = page["complete"];  // older servers do not send it
+    const bool complete = !complete_or_older.is(Kind::boolean) || complete_or_older.truth;
     if (!backends.empty() || !unreported.empty())
         screen.show(backends_table(backends, unreported));
     else if (complete)
@@ -178,18 +172,18 @@ void show_backends(const Screen& screen, const json::value& page) {
         screen.note("the list may be incomplete: the server was just started, or cannot list the keys at the moment");
 }
 
-Table::Row key_row(const json::value& held) {
-    const json::value& key = field_of(held, "key");
-    const std::string state = text_of(held, "state");
-    const bool renewable = flag_of(held, "renewable");
-    const std::chrono::milliseconds left{number_of(held, "expires_in_ms")};
-    return {{text_of(key, "name"), Colour::bold},
-            {text_of(key, "namespace")},
-            {or_dash(text_of(key, "tag"))},
-            {text_of(held, "backend")},
+Table::Row key_row(const JsonValue& held) {
+    const JsonValue& key = held["key"];
+    const std::string state = held["state"].text;
+    const bool renewable = held["renewable"].truth;
+    const auto left = ms_of(held["expires_in_ms"]);
+    return {{key["name"].text, Colour::bold},
+            {key["namespace"].text},
+            {or_dash(key["tag"].text)},
+            {held["backend"].text},
             {state.empty() ? "unknown" : state, colour_of_state(state)},
-            {text_of(held, "drone")},
-            {count_of(held, "token")},
+            {held["drone"].text},
+            {held["token"].text},
             {renewable ? format_duration(left) : format_duration(left) + ", barred",
              renewable ? Colour::none : Colour::yellow}};
 }
@@ -237,9 +231,8 @@ int backend_status_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     Api api{arguments.common};
     const auto answer = api.get(backend_target(arguments.backend));
-    if (!answer) return fail(screen, answer.error());
-    if (!answer->ok()) return fail(screen, *answer);
-    const json::value& backend = field_of(answer->body, "backend");
+    if (const auto exit_code = failed(screen, answer)) return *exit_code;
+    const JsonValue& backend = answer->body["backend"];
     if (screen.json())
         screen.show(backend);
     else
@@ -251,10 +244,10 @@ int backend_terminate_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     Api api{arguments.common};
     const BackendArguments& options = arguments.backend;
-    const auto answer =
-        api.send("POST", backend_target(options) + "/terminate", json::object{{"how", options.hard ? "hard" : "soft"}});
+    const auto answer = api.send("POST", backend_target(options) + "/terminate",
+                                 JsonValue::object({{"how", options.hard ? "hard" : "soft"}}));
     if (const auto exit_code = fail_or_show_json(screen, answer)) return *exit_code;
-    const bool ended = text_of(field_of(answer->body, "backend"), "state") == "terminated";
+    const bool ended = answer->body["backend"]["state"].text == "terminated";
     const char* const done = ended ? "has ended" : options.hard ? "is being killed" : "is being asked to stop";
     screen.line(fmt::format("{} {}", printable(options.id), done));
     return exit_ok;
@@ -275,11 +268,11 @@ int key_bar_command(const Arguments& arguments) {
     Api api{arguments.common};
     const BackendArguments& options = arguments.backend;
     const std::string key = (options.name_space.empty() ? "default" : options.name_space) + "/" + options.key;
-    const auto answer = api.send("POST", "/v1/keys/" + percent_encode(key) + "/bar", json::object{});
+    const auto answer = api.send("POST", "/v1/keys/" + percent_encode(key) + "/bar", JsonValue::object());
     if (const auto exit_code = fail_or_show_json(screen, answer)) return *exit_code;
-    const std::chrono::milliseconds left{number_of(answer->body, "expires_in_ms")};
+    const auto left = ms_of(answer->body["expires_in_ms"]);
     screen.line(fmt::format("{} is not renewed any more; its backend {} ends within {}", printable(options.key),
-                            printable(text_of(answer->body, "backend")), format_duration(left)));
+                            printable(answer->body["backend"].text), format_duration(left)));
     return exit_ok;
 }
 

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <boost/json/object.hpp>
-#include <boost/json/parse.hpp>
 #include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
@@ -23,7 +21,7 @@
 namespace holdfast::cli {
 namespace {
 
-namespace json = boost::json;
+using Kind = JsonValue::Kind;
 
 constexpr std::size_t spawn_file_bytes = 1024 * 1024;
 
@@ -31,19 +29,18 @@ Error unusable_spawn(std::string message) {
     return {"invalid_argument", std::move(message)};
 }
 
-Result<json::object> read_spawn(const std::string& path) {
+Result<JsonValue> read_spawn(const std::string& path) {
     std::ifstream file;
     if (path != "-") file.open(path, std::ios::binary);
     std::istream& input = path == "-" ? std::cin : file;
     if (!input) return unusable_spawn(fmt::format("cannot read {}", path));
     std::string text{std::istreambuf_iterator<char>{input}, {}};
     if (text.size() > spawn_file_bytes) return unusable_spawn(fmt::format("{} is longer than 1 MiB", path));
-    boost::system::error_code malformed;
-    json::value value = json::parse(text, malformed);
-    if (malformed || !value.is_object())
+    auto value = read_json(text);
+    if (!value || !value->is(Kind::object))
         return unusable_spawn(
             fmt::format(R"({} is not a JSON object like {{"command": "room-server", "args": ["--verbose"]}})", path));
-    return std::move(value.as_object());
+    return value;
 }
 
 /// Rounded up, so that a fraction of a second does not become zero.
@@ -56,40 +53,40 @@ bool describes_something(const BackendArguments& options) {
            options.port || options.max_idle || options.lifetime || options.start_timeout;
 }
 
-json::object readiness(const std::string& ready) {
-    if (ready.starts_with("http:")) return {{"http", ready.substr(5)}};
-    return {{ready, true}};
+JsonValue readiness(const std::string& ready) {
+    if (ready.starts_with("http:")) return JsonValue::object({{"http", ready.substr(5)}});
+    return JsonValue::object({{ready, true}});
 }
 
-void add_environment(json::object& spawn, const std::vector<std::string>& variables) {
+void add_environment(JsonValue& spawn, const std::vector<std::string>& variables) {
     if (variables.empty()) return;
-    json::value& env = spawn["env"];
-    if (!env.is_object()) env = json::object{};
+    JsonValue env = spawn["env"].is(Kind::object) ? spawn["env"] : JsonValue::object();
     for (const std::string& variable : variables) {
         const std::size_t equals = variable.find('=');
-        env.as_object()[variable.substr(0, equals)] = variable.substr(equals + 1);
+        env.set(variable.substr(0, equals), variable.substr(equals + 1));
     }
+    spawn.set("env", std::move(env));
 }
 
-void add_typed(json::object& spawn, const BackendArguments& options) {
-    if (!options.pool.empty()) spawn["pool"] = options.pool;
-    if (!options.cwd.empty()) spawn["cwd"] = options.cwd;
-    if (!options.ready.empty()) spawn["ready"] = readiness(options.ready);
-    if (options.port) spawn["port"] = *options.port;
-    if (options.max_idle) spawn["max_idle_s"] = whole_seconds(*options.max_idle);
-    if (options.lifetime) spawn["lifetime_s"] = whole_seconds(*options.lifetime);
-    if (options.start_timeout) spawn["start_timeout_s"] = whole_seconds(*options.start_timeout);
+void add_typed(JsonValue& spawn, const BackendArguments& options) {
+    if (!options.pool.empty()) spawn.set("pool", options.pool);
+    if (!options.cwd.empty()) spawn.set("cwd", options.cwd);
+    if (!options.ready.empty()) spawn.set("ready", readiness(options.ready));
+    if (options.port) spawn.set("port", *options.port);
+    if (options.max_idle) spawn.set("max_idle_s", whole_seconds(*options.max_idle));
+    if (options.lifetime) spawn.set("lifetime_s", whole_seconds(*options.lifetime));
+    if (options.start_timeout) spawn.set("start_timeout_s", whole_seconds(*options.start_timeout));
     add_environment(spawn, options.env);
 }
 
-Result<json::object> spawn_of(const BackendArguments& options) {
-    json::object spawn;
+Result<JsonValue> spawn_of(const BackendArguments& options) {
+    auto spawn = JsonValue::object();
     if (!options.spawn_file.empty()) {
         auto read = read_spawn(options.spawn_file);
         if (!read) return read.error();
         spawn = std::move(*read);
     } else if (!options.spawn.empty()) {
-        spawn = {{"command", "sh"}, {"args", json::array{"-c", options.spawn}}};
+        spawn = JsonValue::object({{"command", "sh"}, {"args", JsonValue::List{"-c", options.spawn}}});
     } else if (describes_something(options)) {
         return unusable_spawn("these options describe a backend to start: give its command with --spawn");
     } else {
@@ -102,17 +99,17 @@ Result<json::object> spawn_of(const BackendArguments& options) {
 /// The body of `POST /v1/connect` for a command line, without its wait. `spawn` is present only if there is something
 /// to start: --spawn, a line for the drone's shell, or --spawn-file; options override the file. Error
 /// `invalid_argument` for a file that is not a JSON object, or for spawn options without anything to start.
-Result<json::object> connect_body(const BackendArguments& options) {
+Result<JsonValue> connect_body(const BackendArguments& options) {
     auto spawn = spawn_of(options);
     if (!spawn) return spawn.error();
-    json::object key;
-    if (!options.key.empty()) key["name"] = options.key;
-    if (!options.name_space.empty()) key["namespace"] = options.name_space;
-    if (!options.tag.empty()) key["tag"] = options.tag;
-    json::object body{{"key", std::move(key)}};
-    if (!spawn->empty()) body["spawn"] = std::move(*spawn);
-    if (!options.user.empty()) body["user"] = options.user;
-    if (options.ttl) body["ttl_ms"] = std::chrono::ceil<std::chrono::milliseconds>(*options.ttl).count();
+    auto key = JsonValue::object();
+    if (!options.key.empty()) key.set("name", options.key);
+    if (!options.name_space.empty()) key.set("namespace", options.name_space);
+    if (!options.tag.empty()) key.set("tag", options.tag);
+    auto body = JsonValue::object({{"key", std::move(key)}});
+    if (!spawn->members.empty()) body.set("spawn", std::move(*spawn));
+    if (!options.user.empty()) body.set("user", options.user);
+    if (options.ttl) body.set("ttl_ms", std::chrono::ceil<std::chrono::milliseconds>(*options.ttl).count());
     return body;
 }
 
@@ -120,12 +117,12 @@ constexpr Duration max_wait_per_request = 20s;
 /// The interval of requests for a key whose backend is terminating.
 constexpr Duration connect_pause = 200ms;
 
-bool is_ready(const json::value& connected) {
-    return text_of(connected, "status") == "ready";
+bool is_ready(const JsonValue& connected) {
+    return connected["status"].text == "ready";
 }
 
-bool is_ending(const json::value& connected) {
-    const std::string status = text_of(connected, "status");
+bool is_ending(const JsonValue& connected) {
+    const std::string status = connected["status"].text;
     return status == "terminating" || status == "hard_terminating" || status == "terminated";
 }
 
@@ -133,7 +130,7 @@ bool is_ending(const json::value& connected) {
 /// ends, its end is the result.
 class ConnectTask {
  public:
-    ConnectTask(const Arguments& arguments, json::object body)
+    ConnectTask(const Arguments& arguments, JsonValue body)
         : screen_(arguments.common),
           api_(arguments.common),
           options_(arguments.backend),
@@ -142,7 +139,7 @@ class ConnectTask {
 
     /// Returns the exit code; after 0, connected() is the server's answer.
     int run();
-    const json::value& connected() const { return connected_; }
+    const JsonValue& connected() const { return connected_; }
 
  private:
     Duration left() const { return std::max(until_ - holder_clock_now(), HolderInstant::duration::zero()); }
@@ -157,9 +154,9 @@ class ConnectTask {
     Screen screen_;
     Api api_;
     const BackendArguments& options_;
-    json::object body_;
+    JsonValue body_;
     HolderInstant until_;
-    json::value connected_;
+    JsonValue connected_;
     std::size_t unanswered_ = 0;
     std::string spawned_;        ///< the backend that was started by this command
     std::string spawned_drone_;  ///< its drone
@@ -174,7 +171,7 @@ int ConnectTask::run() {
 
 std::optional<int> ConnectTask::request() {
     const Duration wait = std::min(left(), max_wait_per_request);
-    body_["wait_s"] = std::chrono::ceil<std::chrono::seconds>(wait).count();
+    body_.set("wait_s", std::chrono::ceil<std::chrono::seconds>(wait).count());
     const auto answer = api_.send_and_wait("/v1/connect", body_, wait + 1s);
     if (!answer) return may_ask_elsewhere() ? std::nullopt : std::optional{fail(screen_, answer.error())};
     if (!answer->ok()) {
@@ -194,44 +191,44 @@ std::optional<int> ConnectTask::request() {
 bool ConnectTask::may_ask_elsewhere() {
     ++unanswered_;
     const bool has_time = left() > Duration::zero() || unanswered_ < api_.connection().servers();
-    return api_.has_several_servers() && api_.connection().perhaps_done() && body_.contains("key") && has_time;
+    return api_.has_several_servers() && api_.connection().perhaps_done() && body_.find("key") != nullptr && has_time;
 }
 
 /// From now on the key, even a random one, is only read.
 void ConnectTask::note_spawned() {
-    body_["key"] = field_of(connected_, "key");
-    if (!flag_of(connected_, "spawned")) return;
-    spawned_ = text_of(connected_, "backend_id");
-    spawned_drone_ = text_of(connected_, "drone");
-    body_.erase("spawn");
+    body_.set("key", connected_["key"]);
+    if (!connected_["spawned"].truth) return;
+    spawned_ = connected_["backend_id"].text;
+    spawned_drone_ = connected_["drone"].text;
+    std::erase_if(body_.members, [](const JsonValue::Member& member) { return member.key == "spawn"; });
 }
 
 std::optional<int> ConnectTask::judge() {
     if (is_ready(connected_)) return exit_ok;
     if (options_.wait == Duration::zero() && !is_ending(connected_)) return exit_ok;
-    if (is_ending(connected_) && text_of(connected_, "backend_id") == spawned_) return fail_ended();
+    if (is_ending(connected_) && connected_["backend_id"].text == spawned_) return fail_ended();
     if (left() > Duration::zero()) return std::nullopt;
     return fail_late();
 }
 
 int ConnectTask::fail_ended() {
     const auto answer = api_.get("/v1/backends/" + percent_encode(spawned_));
-    const json::value backend = answer && answer->ok() ? field_of(answer->body, "backend") : json::value();
-    const std::string reason = text_of(backend, "reason");
+    const JsonValue backend = answer && answer->ok() ? answer->body["backend"] : JsonValue();
+    const std::string reason = backend["reason"].text;
     std::string text = fmt::format("the backend {} ended before it was ready", spawned_);
     if (!reason.empty()) text += ": " + reason;
-    if (field_of(backend, "exit_code").is_number()) text += ", exit code " + count_of(backend, "exit_code");
-    if (const std::string message = text_of(backend, "message"); !message.empty()) text += " (" + message + ")";
+    if (backend["exit_code"].is(Kind::number)) text += ", exit code " + backend["exit_code"].text;
+    if (const std::string message = backend["message"].text; !message.empty()) text += " (" + message + ")";
     text += fmt::format("; its output is in logs/{}.log of the drone {}", spawned_, spawned_drone_);
     return fail(screen_, Error{reason == "start_timed_out" ? reason : "backend_ended", text}, exit_failed);
 }
 
 int ConnectTask::fail_late() {
-    const std::string id = text_of(connected_, "backend_id");
+    const std::string id = connected_["backend_id"].text;
     return fail(screen_,
                 Error{"wait_timeout", fmt::format("the backend {0} is {1}, and not ready after {2}; follow it with "
                                                   "'holdfast backend status --watch {0}'",
-                                                  id, text_of(connected_, "status"), format_duration(options_.wait))});
+                                                  id, connected_["status"].text, format_duration(options_.wait))});
 }
 
 void set(const char* name, const std::string& value) {
@@ -239,13 +236,13 @@ void set(const char* name, const std::string& value) {
 }
 
 /// Only returns if the command cannot be run.
-int exec(const Screen& screen, const std::vector<std::string>& given, const json::value& connected) {
-    const std::string address = text_of(connected, "address");
+int exec(const Screen& screen, const std::vector<std::string>& given, const JsonValue& connected) {
+    const std::string address = connected["address"].text;
     std::vector<std::string> command = with_value(given, address);
     set("HOLDFAST_ADDRESS", address);
-    set("HOLDFAST_BACKEND_ID", text_of(connected, "backend_id"));
-    set("HOLDFAST_KEY", text_of(field_of(connected, "key"), "name"));
-    set("HOLDFAST_FENCING_TOKEN", std::to_string(number_of(connected, "token")));
+    set("HOLDFAST_BACKEND_ID", connected["backend_id"].text);
+    set("HOLDFAST_KEY", connected["key"]["name"].text);
+    set("HOLDFAST_FENCING_TOKEN", connected["token"].text);
     std::vector<char*> pointers;
     for (std::string& word : command)
         pointers.push_back(word.data());
@@ -331,17 +328,16 @@ int backend_connect_command(const Arguments& arguments) {
     if (!body) return fail(screen, body.error(), exit_usage);
     ConnectTask task{arguments, std::move(*body)};
     if (const int failed = task.run(); failed != exit_ok) return failed;
-    const json::value& connected = task.connected();
+    const JsonValue& connected = task.connected();
     if (!arguments.take.command.empty()) return exec(screen, arguments.take.command, connected);
     if (screen.json()) {
         screen.show(connected);
         return exit_ok;
     }
-    const json::value& key = field_of(connected, "key");
-    if (arguments.backend.key.empty())
-        screen.note("the key is " + shown_name(text_of(key, "namespace"), text_of(key, "name")));
-    const std::string address = text_of(connected, "address");
-    if (address.empty()) screen.note("it has no address yet: " + text_of(connected, "backend_id"));
+    const JsonValue& key = connected["key"];
+    if (arguments.backend.key.empty()) screen.note("the key is " + shown_name(key["namespace"].text, key["name"].text));
+    const std::string address = connected["address"].text;
+    if (address.empty()) screen.note("it has no address yet: " + connected["backend_id"].text);
     if (!address.empty()) screen.line(printable(address));
     return exit_ok;
 }

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <boost/json/serialize.hpp>
-#include <boost/json/value.hpp>
 
 #include "cli/app.h"
 #include "cli/commands.h"
@@ -207,7 +205,7 @@ int completion_command(const Arguments& arguments) {
                                : arguments.shell == "zsh" ? zsh_completion(root)
                                                           : fish_completion(root);
     if (screen.json())
-        screen.show(boost::json::value{{"shell", arguments.shell}, {"script", script}});
+        screen.show(JsonValue::object({{"shell", arguments.shell}, {"script", script}}));
     else
         screen.text(std::string_view{script}.substr(0, script.size() - 1));  // text() adds the line end
     return exit_ok;

@@ -1,4 +1,3 @@
-#include <boost/json/parse.hpp>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -11,8 +10,6 @@
 namespace holdfast::cli {
 namespace {
 
-namespace json = boost::json;
-
 /// Below this a service is shown as about to end.
 constexpr auto ends_soon = 10s;
 
@@ -20,40 +17,36 @@ bool is_glob(const std::string& text) {
     return text.find_first_of("*?[") != std::string::npos;
 }
 
-std::string joined(const json::array& names) {
+std::string joined(const JsonValue::List& names) {
     std::string text;
-    for (const json::value& name : names)
-        if (name.is_string()) text.append(text.empty() ? "" : ",").append(name.as_string().c_str());
+    for (const JsonValue& name : names)
+        text.append(text.empty() ? "" : ",").append(name.text);
     return text;
 }
 
-std::string metadata_text(const json::value& service) {
-    const json::value& metadata = field_of(service, "metadata");
+std::string metadata_text(const JsonValue& service) {
     std::string text;
-    if (!metadata.is_object()) return text;
-    for (const auto& [key, value] : metadata.as_object()) {
-        const std::string name(key.begin(), key.end());
-        text.append(text.empty() ? "" : " ").append(name).append("=").append(text_of(metadata, name));
-    }
+    for (const auto& [name, value] : service["metadata"].members)
+        text.append(text.empty() ? "" : " ").append(name).append("=").append(value.text);
     return text;
 }
 
-std::string state_of(const json::value& service) {
-    return flag_of(service, "stale") ? "stale" : "connected";
+std::string state_of(const JsonValue& service) {
+    return service["stale"].truth ? "stale" : "connected";
 }
 
 const std::vector<std::string> service_headings{"NAME",    "IDENTITY", "STATE",   "REMAINING",
                                                 "ADDRESS", "ALPN",     "METADATA"};
 
-Table::Row service_row(const json::value& service) {
-    const bool stale = flag_of(service, "stale");
-    const std::chrono::milliseconds left{number_of(service, "expires_in_ms")};
-    return {{text_of(service, "name"), Colour::bold},
-            {text_of(service, "identity")},
+Table::Row service_row(const JsonValue& service) {
+    const bool stale = service["stale"].truth;
+    const auto left = ms_of(service["expires_in_ms"]);
+    return {{service["name"].text, Colour::bold},
+            {service["identity"].text},
             {state_of(service), stale ? Colour::yellow : Colour::green},
             {format_duration(left), left < ends_soon ? Colour::yellow : Colour::none},
-            {text_of(service, "address")},
-            {joined(array_of(service, "alpn"))},
+            {service["address"].text},
+            {joined(service["alpn"].items)},
             {metadata_text(service), Colour::dim}};
 }
 
@@ -65,11 +58,11 @@ class ServiceWatch {
     void on_connected() { listed_.clear(); }
 
     void on_event(const StreamEvent& event) {
-        boost::system::error_code malformed;
-        const json::value service = json::parse(event.data, malformed);
-        if (malformed) return;
+        const auto read = read_json_object(event.data, answer_limits);
+        if (!read) return;
+        const JsonValue& service = *read;
         if (event.type == "listed") return listed();
-        const std::string name = text_of(service, "name");
+        const std::string name = service["name"].text;
         if (event.type == "gone") {
             known_.erase(name);
             return show("gone", service);
@@ -82,8 +75,8 @@ class ServiceWatch {
     }
 
  private:
-    static bool is_same(const json::value& one, const json::value& other) {
-        return number_of(one, "token") == number_of(other, "token") && state_of(one) == state_of(other);
+    static bool is_same(const JsonValue& one, const JsonValue& other) {
+        return one["token"].number == other["token"].number && state_of(one) == state_of(other);
     }
 
     void listed() {
@@ -99,17 +92,17 @@ class ServiceWatch {
         listed_once_ = true;
     }
 
-    void show(std::string_view type, const json::value& service) const {
-        if (screen_.json()) return screen_.show(json::value{{"type", type}, {"service", service}});
+    void show(std::string_view type, const JsonValue& service) const {
+        if (screen_.json()) return screen_.show(JsonValue::object({{"type", type}, {"service", service}}));
         const Colour colour = type == "gone" ? Colour::yellow : type == "service" ? Colour::none : Colour::green;
         const std::string state =
-            type == "gone" ? "" : fmt::format("  {}  {}", state_of(service), printable(text_of(service, "address")));
+            type == "gone" ? "" : fmt::format("  {}  {}", state_of(service), printable(service["address"].text));
         screen_.line(fmt::format("{}  {}  {}{}", coloured(fmt::format("{:10}", type), colour, screen_.colours()),
-                                 printable(text_of(service, "name")), text_of(service, "identity"), state));
+                                 printable(service["name"].text), service["identity"].text, state));
     }
 
     const Screen& screen_;
-    std::map<std::string, json::value> known_;
+    std::map<std::string, JsonValue> known_;
     std::set<std::string> listed_;  ///< on this connection
     bool listed_once_ = false;
 };
@@ -130,7 +123,7 @@ int show_service(const Arguments& arguments) {
     const auto answer = api.get("/v1/services/" + percent_encode(arguments.discover.name));
     if (const auto exit_code = fail_or_show_json(screen, answer)) return *exit_code;
     Table table{service_headings};
-    table.add(service_row(field_of(answer->body, "service")));
+    table.add(service_row(answer->body["service"]));
     screen.show(table);
     return exit_ok;
 }

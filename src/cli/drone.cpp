@@ -1,7 +1,6 @@
 #include "keys/drone/drone.h"
 
 #include <CLI/CLI.hpp>
-#include <boost/json/object.hpp>
 #include <cstdio>
 
 #include "base/text.h"
@@ -18,24 +17,22 @@
 namespace holdfast::cli {
 namespace {
 
-namespace json = boost::json;
-
 const CLI::Validator is_drone_name{
     [](std::string& name) {
         return keys::is_plain_name(name) ? std::string{} : "a name has 1 to 128 letters, digits, '-', '_' and '.'";
     },
     "", "name"};
 
-Table::Row drone_row(const json::value& drone) {
-    const bool healthy = flag_of(drone, "healthy");
-    const bool draining = flag_of(drone, "draining");
+Table::Row drone_row(const JsonValue& drone) {
+    const bool healthy = drone["healthy"].truth;
+    const bool draining = drone["draining"].truth;
     const std::string state = draining ? "draining" : healthy ? "healthy" : "silent";
-    return {{text_of(drone, "id"), Colour::bold},
-            {text_of(drone, "pool")},
+    return {{drone["id"].text, Colour::bold},
+            {drone["pool"].text},
             {state, healthy && !draining ? Colour::green : Colour::yellow},
-            {count_of(drone, "backends")},
-            {count_of(drone, "capacity")},
-            {text_of(drone, "address")}};
+            {drone["backends"].text},
+            {drone["capacity"].text},
+            {drone["address"].text}};
 }
 
 }  // namespace
@@ -119,7 +116,7 @@ int drone_drain_command(const Arguments& arguments) {
     const std::string& id = arguments.drone.named;
     const bool draining = !arguments.drone.undo;
     const auto answer =
-        api.send("POST", "/v1/drones/" + percent_encode(id) + "/drain", json::object{{"draining", draining}});
+        api.send("POST", "/v1/drones/" + percent_encode(id) + "/drain", JsonValue::object({{"draining", draining}}));
     return show_done(screen, answer,
                      id + (draining ? " gets no new work; its backends keep running" : " gets new work again"));
 }

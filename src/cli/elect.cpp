@@ -1,5 +1,3 @@
-#include <boost/json/parse.hpp>
-#include <boost/json/value.hpp>
 #include <fmt/format.h>
 #include <string>
 #include <string_view>
@@ -19,10 +17,8 @@
 namespace holdfast::cli {
 namespace {
 
-namespace json = boost::json;
-
-LeaderTerm term_of(const json::value& object, std::string_view holder) {
-    return {text_of(object, holder), static_cast<std::uint64_t>(number_of(object, "token"))};
+LeaderTerm term_of(const JsonValue& object, std::string_view holder) {
+    return {object[holder].text, object["token"].number};
 }
 
 FilterOptions filter_of(const std::string& resource) {
@@ -64,17 +60,16 @@ LeaderWatch::LeaderWatch(const Arguments& arguments)
 int LeaderWatch::run() {
     const auto answer = read();
     if (follower_.stopped()) return exit_ok;
-    if (!answer) return fail(screen_, answer.error());
-    if (!answer->ok()) return fail(screen_, *answer);
+    if (const auto exit_code = failed(screen_, answer)) return *exit_code;
     return follower_.run();
 }
 
 Result<Answer> LeaderWatch::read() {
     auto answer = follower_.ask().get("/v1/leaders/" + percent_encode(group_));
     if (!answer || !answer->ok()) return answer;
-    resource_ = text_of(answer->body, "resource");
+    resource_ = answer->body["resource"].text;
     std::optional<LeaderTerm> term;
-    if (field_of(answer->body, "leader").is_string()) term = term_of(answer->body, "leader");
+    if (answer->body["leader"].is(JsonValue::Kind::string)) term = term_of(answer->body, "leader");
     if (view_.observed(std::move(term))) show("now", format_wall_time(wall_clock_ms()));
     return answer;
 }
@@ -88,23 +83,24 @@ void LeaderWatch::read_again() {
 
 void LeaderWatch::on_event(const StreamEvent& event) {
     if (event.type == "missed") return read_again();
-    boost::system::error_code malformed;
-    const json::value data = json::parse(event.data, malformed);
-    if (malformed || text_of(data, "resource") != resource_ || text_of(data, "predicate") != "MUTATES") return;
-    const std::string type = text_of(data, "type");
+    const auto read = read_json_object(event.data, answer_limits);
+    if (!read) return;
+    const JsonValue& data = *read;
+    if (data["resource"].text != resource_ || data["predicate"].text != "MUTATES") return;
+    const std::string type = data["type"].text;
     LeaderTerm term = term_of(data, "holder");
     const bool ends = type == "released" || type == "expired" || type == "revoked";
-    if (type == "granted" ? view_.began(std::move(term)) : ends && view_.ended(term.token))
-        show(type, text_of(data, "at"));
+    if (type == "granted" ? view_.began(std::move(term)) : ends && view_.ended(term.token)) show(type, data["at"].text);
 }
 
 void LeaderWatch::show(std::string_view event, const std::string& at) const {
     const auto& term = view_.term();
     if (screen_.json()) {
-        json::object line{{"group", group_}, {"leader", nullptr}, {"token", nullptr}, {"event", event}, {"at", at}};
-        if (term) line["leader"] = term->leader;
-        if (term) line["token"] = term->token;
-        return screen_.show(line);
+        return screen_.show(JsonValue::object({{"group", group_},
+                                               {"leader", term ? JsonValue(term->leader) : nullptr},
+                                               {"token", term ? JsonValue(term->token) : nullptr},
+                                               {"event", event},
+                                               {"at", at}}));
     }
     const std::string who = term ? printable(term->leader) : "nobody";
     const std::string more = term             ? fmt::format(" with token {}", term->token)

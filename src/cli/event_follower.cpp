@@ -1,6 +1,5 @@
 #include "cli/event_follower.h"
 
-#include <boost/json/parse.hpp>
 #include <utility>
 
 #include "base/backoff.h"
@@ -62,10 +61,7 @@ int EventFollower::run() {
     for (;;) {
         const auto answer = follow();
         if (stopped()) return exit_ok;
-        if (answer && answer->status != 200) {
-            boost::system::error_code malformed;
-            return fail(screen_, Answer{answer->status, boost::json::parse(answer->body, malformed)});
-        }
+        if (answer && answer->status != 200) return failed(screen_, api_.read(*answer)).value_or(exit_failed);
         const Error error = answer ? Error{"unreachable", "the stream ended"} : answer.error();
         if (!connected_once_) return fail(screen_, error);
         if (connected_) screen_.note(error.message + "; trying to reconnect");

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <boost/json/serialize.hpp>
 #include <fmt/format.h>
 
 #include "base/clock.h"
@@ -11,12 +10,12 @@
 #include "cli/exit_codes.h"
 #include "cli/guard/git_repository.h"
 #include "cli/stop_on_signal.h"
+#include "client/acquiring.h"
+#include "client/messages.h"
 #include "lease/owner.h"
 
 namespace holdfast::cli {
 namespace {
-
-namespace json = boost::json;
 
 /// The wait of one request when waiting for ever; the policy cuts it to its own maximum.
 constexpr Duration wait_slice = 10min;
@@ -35,38 +34,35 @@ std::string holder_here(const std::string& holder) {
     return identity_here({holder, "default"}).holder;
 }
 
-std::string remaining_of(const json::value& object) {
-    return format_duration(std::chrono::milliseconds{number_of(object, "expires_in_ms")});
+std::string remaining_of(const JsonValue& object) {
+    return duration_of(object["expires_in_ms"]);
 }
 
-json::object acquire_body(const TakeOptions& take) {
-    json::array intents;
-    std::string session = take.session.empty() ? random_hex(8) : take.session;
-    for (const std::string& resource : take.resources) {
-        intents.push_back({{"resource", resource}, {"predicate", take.predicate}});
-        const bool leads = lease::owner_of(resource) == lease::Owner::leaders;  // its proof must stay private (R2)
-        if (leads && take.session.empty() && !has_prefix(session, lease::private_session))
-            session.insert(0, lease::private_session);
-    }
-    json::object body{{"holder", take.holder}, {"session", std::move(session)}, {"intents", std::move(intents)}};
-    if (take.epoch) body["epoch"] = *take.epoch;
-    if (take.ttl) body["ttl_ms"] = to_ms(*take.ttl);
-    if (!take.reason.empty()) body["reason"] = take.reason;
-    if (!take.name_space.empty()) body["namespace"] = take.name_space;
-    return body;
+client::AcquireAsk ask_of(const TakeOptions& take) {
+    std::vector<Intent> intents;
+    for (const std::string& resource : take.resources)
+        intents.push_back({resource, take.predicate});
+    std::string session = take.session.empty() ? client::fresh_session(intents) : take.session;
+    return {.holder = take.holder,
+            .session = std::move(session),
+            .name_space = take.name_space,
+            .intents = std::move(intents),
+            .ttl = take.ttl.value_or(0s),
+            .reason = take.reason,
+            .idempotency_key = random_hex(16),
+            .epoch = take.epoch};
 }
 
 /// Repeats the request until it is granted, refused, or the wait is over. A server cuts long waits, so one wait may
 /// take several requests.
 Result<Answer> acquire(Api& api, const TakeOptions& take, const Screen& screen, const StopOnSignal& stop) {
-    json::object body = acquire_body(take);
-    body["idempotency_key"] = random_hex(16);
+    client::AcquireAsk ask = ask_of(take);
     const HolderInstant start = holder_clock_now();
     for (;;) {
         const Duration spent = holder_clock_now() - start;
         const Duration wait = take.wait_for_ever ? wait_slice : std::max(take.wait.value_or(0s) - spent, Duration{});
-        if (wait > 0s) body["wait_ms"] = to_ms(std::min(wait, wait_slice));
-        auto answer = api.acquire(body, wait, take.ttl.value_or(0s));
+        ask.wait = std::min(wait, wait_slice);
+        auto answer = api.acquire(ask);
         const bool goes_on = take.wait_for_ever || holder_clock_now() - start < take.wait.value_or(0s);
         if (!answer && answer.error().code == "unreachable" && api.has_several_servers() && goes_on &&
             stop.signal() == 0) {
@@ -80,72 +76,61 @@ Result<Answer> acquire(Api& api, const TakeOptions& take, const Screen& screen, 
         const bool pending = known == Code::idempotency_in_progress;  // from a call whose connection was lost
         const bool passes = is_temporary(*answer);
         const bool helps = pending || passes || known == Code::wait_timeout;
-        if (!pending) body["idempotency_key"] = random_hex(16);
+        if (!pending) ask.idempotency_key = random_hex(16);
         if (!helps || !goes_on || stop.signal() != 0) return answer;
-        const std::string conflicts = describe_conflicts(answer->body);
+        const std::string conflicts = describe(client::read_conflicts(answer->body));
         screen.note("still waiting: " + (conflicts.empty() ? code : conflicts));
         if (known != Code::wait_timeout) stop.sleep_for(retry_pause);
     }
 }
 
-void show_granted(const Screen& screen, const json::value& body) {
+void show_granted(const Screen& screen, const JsonValue& body) {
     if (screen.json()) return screen.show(body);
-    for (const json::value& lease : array_of(body, "leases"))
-        screen.line(fmt::format("{} {}", printable(text_of(lease, "id")), number_of(lease, "token")));
-    const json::array& leases = array_of(body, "leases");
+    for (const JsonValue& lease : body["leases"].items)
+        screen.line(fmt::format("{} {}", printable(lease["id"].text), lease["token"].number));
+    const JsonValue::List& leases = body["leases"].items;
     if (leases.empty()) return;
-    const auto left = format_duration(std::chrono::milliseconds{number_of(leases[0], "ttl_ms")});
-    const bool leads = std::any_of(leases.begin(), leases.end(), [](const json::value& lease) {
-        return lease::owner_of(text_of(lease, "id")) == lease::Owner::leaders;
+    const auto left = duration_of(leases[0]["ttl_ms"]);
+    const bool leads = std::any_of(leases.begin(), leases.end(), [](const JsonValue& lease) {
+        return lease::owner_of(lease["id"].text) == lease::Owner::leaders;
     });
-    const std::string session = leads ? " --session " + text_of(leases[0], "session") : "";
+    const std::string session = leads ? " --session " + leases[0]["session"].text : "";
     screen.note(fmt::format("held by {} for {}; keep it with 'holdfast renew', give it back with 'holdfast release{}'",
-                            text_of(leases[0], "holder"), left, session));
+                            leases[0]["holder"].text, left, session));
 }
 
-json::array names(const NamedOptions& named) {
-    json::array list;
-    for (const std::string& lease : named.leases) {
-        if (named.progress)
-            list.push_back(json::object{{"id", lease}, {"progress", *named.progress}});
-        else
-            list.emplace_back(lease);
-    }
-    return list;
+client::NamedLeases names_of(const NamedOptions& named) {
+    client::NamedLeases names{.holder = named.holder, .epoch = named.epoch, .session = named.session, .ttl = named.ttl};
+    for (const std::string& lease : named.leases)
+        names.leases.push_back({lease, named.progress});
+    return names;
 }
 
 /// Registers the holder as an agent, if a priority is given.
 Result<Answer> register_if_agent(Api& api, const TakeOptions& take) {
-    if (take.priority.empty()) return Answer{200, json::object{}};
+    if (take.priority.empty()) return Answer{200, {}};
     return register_agent(api, {take.holder, take.priority, take.epoch});
 }
 
-/// All leases that the holder has, and those reserved for it (R3).
-Result<Answer> names_of_all(Api& api, const NamedOptions& named) {
-    json::object body{{"holder", named.holder}};
-    if (named.epoch) body["epoch"] = *named.epoch;
-    return api.send("POST", "/v1/verify", body);
-}
-
 /// The time left of a lease, or of its reservation for an agent (R5).
-std::string left_of(const json::value& result) {
-    const std::string state = text_of(result, "state");
+std::string left_of(const JsonValue& result) {
+    const std::string state = result["state"].text;
     if (state == "ACTIVE") return remaining_of(result);
     if (state != "GRACE") return "-";
-    return "reserved for " + format_duration(std::chrono::milliseconds{number_of(result, "reserved_for_ms")});
+    return "reserved for " + duration_of(result["reserved_for_ms"]);
 }
 
 /// Prints the results of renewing several leases. Returns the worst exit code.
-int show_renewed(const Screen& screen, const json::value& body) {
+int show_renewed(const Screen& screen, const JsonValue& body) {
     int exit_code = exit_ok;
     Table table{{"LEASE", "RESULT", "REMAINING"}};
-    for (const json::value& result : array_of(body, "results")) {
-        const bool renewed = text_of(result, "result") == "RENEWED";
-        const std::string code = text_of(field_of(result, "error"), "code");
+    for (const JsonValue& result : body["results"].items) {
+        const bool renewed = result["result"].text == "RENEWED";
+        const std::string code = result["error"]["code"].text;
         if (!renewed) exit_code = worst_of(exit_code, exit_code_of(code));
         const std::string what = renewed ? "renewed" : code;
-        const std::string left = renewed ? remaining_of(field_of(field_of(result, "lease"), "timeline")) : "-";
-        table.add({{text_of(result, "id")}, {what, renewed ? Colour::green : Colour::red}, {left}});
+        const std::string left = renewed ? remaining_of(result["lease"]["timeline"]) : "-";
+        table.add({{result["id"].text}, {what, renewed ? Colour::green : Colour::red}, {left}});
     }
     if (screen.json())
         screen.show(body);
@@ -154,11 +139,11 @@ int show_renewed(const Screen& screen, const json::value& body) {
     return exit_code;
 }
 
-std::string holders_of(const json::value& result) {
+std::string holders_of(const JsonValue& result) {
     std::string text;
-    for (const json::value& current : array_of(result, "current"))
-        text += fmt::format("{}{} ({}, {})", text.empty() ? "" : ", ", text_of(current, "holder"),
-                            text_of(current, "predicate"), remaining_of(current));
+    for (const JsonValue& current : result["current"].items)
+        text += fmt::format("{}{} ({}, {})", text.empty() ? "" : ", ", current["holder"].text,
+                            current["predicate"].text, remaining_of(current));
     return text.empty() ? "nobody" : text;
 }
 
@@ -175,30 +160,27 @@ int acquire_command(const Arguments& arguments) {
     const auto registered = register_if_agent(api, take);
     const auto answer = registered && registered->ok() ? acquire(api, take, screen, stop) : registered;
     if (stop.signal() != 0) return 128 + stop.signal();
-    if (!answer) return fail(screen, answer.error());
-    if (!answer->ok()) return fail(screen, *answer);
+    if (const auto exit_code = failed(screen, answer)) return *exit_code;
     show_granted(screen, answer->body);
     return exit_ok;
 }
 
 int renew_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
-    const NamedOptions& named = arguments.named;
+    NamedOptions named = arguments.named;
+    named.holder = holder_here(named.holder);
     Api api{arguments.common};
-    json::object body{{"holder", holder_here(named.holder)}};
-    if (named.epoch) body["epoch"] = *named.epoch;
-    if (named.ttl) body["ttl_ms"] = to_ms(*named.ttl);
+    const auto names = names_of(named);
     const bool one = named.leases.size() == 1;
-    if (one && named.progress) body["progress"] = *named.progress;
-    if (!named.all && !one) body["leases"] = names(named);
-    const auto answer = api.send("POST", one ? lease_target(named.leases[0]) + "/heartbeat" : "/v1/heartbeat", body);
-    if (!answer) return fail(screen, answer.error());
-    if (!answer->ok()) return fail(screen, *answer);
+    const auto answer = api.send(one         ? client::renew_one_request(names)
+                                 : named.all ? client::renew_all_request(names)
+                                             : client::renew_request(names));
+    if (const auto exit_code = failed(screen, answer)) return *exit_code;
     if (!one) return show_renewed(screen, answer->body);
     if (screen.json())
         screen.show(answer->body);
     else
-        screen.line("renewed for " + remaining_of(field_of(field_of(answer->body, "lease"), "timeline")));
+        screen.line("renewed for " + remaining_of(answer->body["lease"]["timeline"]));
     return exit_ok;
 }
 
@@ -207,29 +189,25 @@ int release_command(const Arguments& arguments) {
     Api api{arguments.common};
     NamedOptions named = arguments.named;
     named.holder = holder_here(named.holder);
-    std::vector<std::string> leases = named.leases;
-    if (named.all) {
-        auto all = names_of_all(api, named);
-        if (!all) return fail(screen, all.error());
-        if (!all->ok()) return fail(screen, *all);
-        for (const json::value& result : array_of(all->body, "results"))
-            leases.push_back(text_of(result, "id"));
+    if (named.all) {  // those that it has, and those reserved for it (R3)
+        const auto all = api.send(client::verify_request({.id = named.holder, .epoch = named.epoch}));
+        if (const auto exit_code = failed(screen, all)) return *exit_code;
+        for (const JsonValue& result : all->body["results"].items)
+            named.leases.push_back(result["id"].text);
     }
-    const std::string query = with_query("", {{"holder", named.holder},
-                                              {"epoch", named.epoch ? std::to_string(*named.epoch) : ""},
-                                              {"session", named.session}});
+    const auto names = names_of(named);
     int exit_code = exit_ok;
-    json::array results;
-    for (const std::string& lease : leases) {
-        const auto answer = api.remove(lease_target(lease) + query);
+    JsonValue::List results;
+    for (const std::string& lease : named.leases) {
+        const auto answer = api.send(client::release_request(names, lease));
         if (!answer) return fail(screen, answer.error());
         results.push_back(answer->body);
         if (!answer->ok() && !screen.json()) exit_code = worst_of(exit_code, fail(screen, *answer));
         if (!answer->ok() && screen.json()) exit_code = worst_of(exit_code, exit_code_of(*answer));
         if (answer->ok() && !screen.json())
-            screen.line(fmt::format("{} {}", printable(lease), text_of(answer->body, "state")));
+            screen.line(fmt::format("{} {}", printable(lease), answer->body["state"].text));
     }
-    if (screen.json()) screen.show(results.size() == 1 ? results[0] : json::value{{"results", results}});
+    if (screen.json()) show_results(screen, std::move(results));
     return exit_code;
 }
 
@@ -237,22 +215,17 @@ int verify_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     const NamedOptions& named = arguments.named;
     Api api{arguments.common};
-    json::object body;
-    if (named.leases.empty())
-        body["holder"] = named.holder;
-    else
-        body["leases"] = names(named);
-    if (named.epoch) body["epoch"] = *named.epoch;
-    const auto answer = api.send("POST", "/v1/verify", body);
-    if (!answer) return fail(screen, answer.error());
-    if (!answer->ok()) return fail(screen, *answer);
+    const auto answer =
+        api.send(named.leases.empty() ? client::verify_request({.id = named.holder, .epoch = named.epoch})
+                                      : client::verify_request(named.leases));
+    if (const auto exit_code = failed(screen, answer)) return *exit_code;
     int exit_code = exit_ok;
     Table table{{"LEASE", "STATE", "REMAINING", "HELD NOW BY"}};
-    for (const json::value& result : array_of(answer->body, "results")) {
-        const bool active = text_of(result, "state") == "ACTIVE";
+    for (const JsonValue& result : answer->body["results"].items) {
+        const bool active = result["state"].text == "ACTIVE";
         if (!active) exit_code = exit_lost;
-        table.add({{text_of(result, "id")},
-                   {text_of(result, "state"), active ? Colour::green : Colour::red},
+        table.add({{result["id"].text},
+                   {result["state"].text, active ? Colour::green : Colour::red},
                    {left_of(result)},
                    {holders_of(result)}});
     }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <boost/json/parse.hpp>
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -11,8 +10,6 @@
 namespace holdfast::cli {
 namespace {
 
-namespace json = boost::json;
-
 /// Below this a lease is shown as about to end.
 constexpr auto soon = 10s;
 
@@ -22,30 +19,28 @@ std::string list_target(const FilterOptions& filter) {
         {{"holder", filter.holder}, {"prefix", filter.prefix}, {"namespace", filter.name_space}, {"limit", "1000"}});
 }
 
-std::string shown_resource(const json::value& lease) {
-    return shown_name(text_of(lease, "namespace"), text_of(lease, "resource"));
+std::string shown_resource(const JsonValue& lease) {
+    return shown_name(lease["namespace"].text, lease["resource"].text);
 }
 
 /// By resource, then by age, so that the output is deterministic.
-void sort(json::array& leases) {
-    std::sort(leases.begin(), leases.end(), [](const json::value& one, const json::value& other) {
-        const auto key = [](const json::value& lease) {
-            return std::pair{shown_resource(lease), number_of(lease, "token")};
-        };
+void sort(JsonValue::List& leases) {
+    std::sort(leases.begin(), leases.end(), [](const JsonValue& one, const JsonValue& other) {
+        const auto key = [](const JsonValue& lease) { return std::pair{shown_resource(lease), lease["token"].number}; };
         return key(one) < key(other);
     });
 }
 
-Table leases_table(const json::array& leases) {
+Table leases_table(const JsonValue::List& leases) {
     Table table{{"RESOURCE", "PREDICATE", "HOLDER", "TOKEN", "REMAINING", "REASON"}};
-    for (const json::value& lease : leases) {
-        const std::chrono::milliseconds left{number_of(field_of(lease, "timeline"), "expires_in_ms")};
+    for (const JsonValue& lease : leases) {
+        const auto left = ms_of(lease["timeline"]["expires_in_ms"]);
         table.add({{shown_resource(lease), Colour::bold},
-                   {text_of(lease, "predicate")},
-                   {text_of(lease, "holder")},
-                   {count_of(lease, "token")},
+                   {lease["predicate"].text},
+                   {lease["holder"].text},
+                   {lease["token"].text},
                    {format_duration(left), left < soon ? Colour::yellow : Colour::none},
-                   {text_of(lease, "reason"), Colour::dim}});
+                   {lease["reason"].text, Colour::dim}});
     }
     return table;
 }
@@ -56,26 +51,25 @@ Colour colour_of_event(std::string_view type) {
     return Colour::yellow;
 }
 
-std::string line_of(const json::value& event, bool colours) {
-    const std::string type = text_of(event, "type");
-    return fmt::format(
-        "{}  {}  {}  {}  {}", text_of(event, "at"), coloured(fmt::format("{:8}", type), colour_of_event(type), colours),
-        printable(text_of(event, "lease")), text_of(event, "predicate"), printable(text_of(event, "holder")));
+std::string line_of(const JsonValue& event, bool colours) {
+    const std::string type = event["type"].text;
+    return fmt::format("{}  {}  {}  {}  {}", event["at"].text,
+                       coloured(fmt::format("{:8}", type), colour_of_event(type), colours),
+                       printable(event["lease"].text), event["predicate"].text, printable(event["holder"].text));
 }
 
 void show_event(const Screen& screen, const StreamEvent& event) {
     if (event.type == "missed") {
         screen.complain("some events were missed; 'holdfast list' shows the current leases");
-        if (screen.json()) screen.show(json::value{{"type", "missed"}});
+        if (screen.json()) screen.show(JsonValue::object({{"type", "missed"}}));
         return;
     }
-    boost::system::error_code malformed;
-    const json::value data = json::parse(event.data, malformed);
-    if (malformed) return;
+    const auto data = read_json_object(event.data, answer_limits);
+    if (!data) return;
     if (screen.json())
-        screen.show(data);
+        screen.show(*data);
     else
-        screen.line(line_of(data, screen.colours()));
+        screen.line(line_of(*data, screen.colours()));
 }
 
 }  // namespace
@@ -83,13 +77,12 @@ void show_event(const Screen& screen, const StreamEvent& event) {
 int list_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     Api api{arguments.common};
-    const auto answer = api.get_all(list_target(arguments.filter), "leases");
-    if (!answer) return fail(screen, answer.error());
-    if (!answer->ok()) return fail(screen, *answer);
-    json::array leases = array_of(answer->body, "leases");
+    auto answer = api.get_all(list_target(arguments.filter), "leases");
+    if (const auto exit_code = failed(screen, answer)) return *exit_code;
+    JsonValue::List& leases = answer->body.find("leases")->items;
     sort(leases);
     if (screen.json())
-        screen.show(json::value{{"leases", std::move(leases)}, {"next", nullptr}});
+        screen.show(answer->body);
     else if (leases.empty())
         screen.note("no active leases");
     else

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -19,7 +17,6 @@
 namespace holdfast::cli {
 namespace {
 
-namespace json = boost::json;
 using Values = std::vector<codec::resp::Value>;
 using Type = codec::resp::Value::Type;
 
@@ -163,31 +160,27 @@ std::map<std::string, Count> counts_of(const Picture& picture) {
     return counts;
 }
 
-json::value text_or_null(const std::string& text) {
-    return text.empty() ? json::value(nullptr) : json::value(text);
-}
-
 void show_json(const Screen& screen, const Picture& picture) {
-    json::array nodes;
+    JsonValue::List nodes;
     for (const auto& [instance, count] : counts_of(picture)) {
         const auto node = picture.nodes.find(instance);
         const bool live = node != picture.nodes.end();
-        nodes.push_back({{"instance", instance},
-                         {"live", live},
-                         {"heartbeat_left_ms", live ? json::value(node->second.left_ms) : json::value(nullptr)},
-                         {"owned", count.owned},
-                         {"preferred", count.preferred}});
+        nodes.push_back(JsonValue::object({{"instance", instance},
+                                           {"live", live},
+                                           {"heartbeat_left_ms", live ? JsonValue(node->second.left_ms) : nullptr},
+                                           {"owned", count.owned},
+                                           {"preferred", count.preferred}}));
     }
-    json::array sessions;
+    JsonValue::List sessions;
     for (const std::string& session : picture.sessions) {
         const auto lease = picture.leases.find(session);
         const bool held = lease != picture.leases.end();
-        sessions.push_back({{"session", session},
-                            {"owner", text_or_null(picture.owner_of(session))},
-                            {"preferred", text_or_null(picture.preferred_for(session))},
-                            {"remaining_ms", held ? json::value(lease->second.left_ms) : json::value(nullptr)}});
+        sessions.push_back(JsonValue::object({{"session", session},
+                                              {"owner", JsonValue::text_or_null(picture.owner_of(session))},
+                                              {"preferred", JsonValue::text_or_null(picture.preferred_for(session))},
+                                              {"remaining_ms", held ? JsonValue(lease->second.left_ms) : nullptr}}));
     }
-    screen.show({{"nodes", std::move(nodes)}, {"sessions", std::move(sessions)}});
+    screen.show(JsonValue::object({{"nodes", std::move(nodes)}, {"sessions", std::move(sessions)}}));
 }
 
 std::string left(const Keys& keys, const std::string& name) {

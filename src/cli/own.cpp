@@ -1,7 +1,6 @@
 #include <holdfast/lease_manager.h>
 
 #include <algorithm>
-#include <boost/json/object.hpp>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
@@ -29,8 +28,6 @@
 
 namespace holdfast::cli {
 namespace {
-
-namespace json = boost::json;
 
 /// A guardian that has not reported this long after everything was killed is taken to be stopped, and is killed too.
 constexpr Duration guardian_patience = 1s;
@@ -316,10 +313,11 @@ class Own {
     }
 
     /// Every event carries its time and instance.
-    void show(std::string_view event, const json::object& more, std::int64_t at_ms = wall_clock_ms()) const {
-        json::object all{{"event", event}, {"at", format_wall_time(at_ms)}, {"instance", manager_.instance_id()}};
-        for (const auto& [name, value] : more)
-            all[name] = value;
+    void show(std::string_view event, const std::vector<JsonValue::Member>& more,
+              std::int64_t at_ms = wall_clock_ms()) const {
+        auto all = JsonValue::object(
+            {{"event", event}, {"at", format_wall_time(at_ms)}, {"instance", manager_.instance_id()}});
+        all.members.insert(all.members.end(), more.begin(), more.end());
         screen_.show(all);
     }
 
@@ -368,9 +366,10 @@ class Own {
         if (ended.cannot_run != 0) return cannot_run(ended.cannot_run);
         const bool exited = WIFEXITED(ended.status);
         if (screen_.json()) {
-            json::object event{{"session", ended.session}, {"forced", ended.forced}};
-            event[exited ? "exit_code" : "signal"] = exited ? WEXITSTATUS(ended.status) : WTERMSIG(ended.status);
-            show("poll", event);
+            show("poll",
+                 {{"session", ended.session},
+                  {"forced", ended.forced},
+                  {exited ? "exit_code" : "signal", exited ? WEXITSTATUS(ended.status) : WTERMSIG(ended.status)}});
         } else if (ended.forced) {
             screen_.note(
                 fmt::format("the poll of {} was stopped, because the session could not be kept", ended.session));
@@ -403,7 +402,7 @@ class Own {
              {{"session", change.session},
               {"from", to_string(change.from)},
               {"to", to_string(change.to)},
-              {"owner", change.owner.empty() ? json::value(nullptr) : json::value(change.owner)}},
+              {"owner", JsonValue::text_or_null(change.owner)}},
              std::chrono::duration_cast<std::chrono::milliseconds>(change.at.time_since_epoch()).count());
     }
 

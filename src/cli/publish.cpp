@@ -1,4 +1,3 @@
-#include <boost/json/object.hpp>
 #include <fmt/format.h>
 
 #include "base/encodings.h"
@@ -12,8 +11,6 @@
 
 namespace holdfast::cli {
 namespace {
-
-namespace json = boost::json;
 
 CLI::Validator host_and_port() {
     return parsed_by([](const std::string& text) { return discovery::publisher::parse_host_port(text); },
@@ -33,7 +30,8 @@ std::string identity_file_of(const Arguments& arguments) {
 
 void show_identity(const Screen& screen, const discovery::identity::Identity& identity, const std::string& file) {
     const std::string key = to_base64url(identity.public_key());
-    if (screen.json()) return screen.show(json::object{{"id", identity.id()}, {"public_key", key}, {"file", file}});
+    if (screen.json())
+        return screen.show(JsonValue::object({{"id", identity.id()}, {"public_key", key}, {"file", file}}));
     screen.line("id          " + identity.id());
     screen.line("public key  " + key);
     screen.line("file        " + file);
@@ -41,11 +39,11 @@ void show_identity(const Screen& screen, const discovery::identity::Identity& id
 
 void show_event(const Screen& screen, const discovery::publisher::PublisherEvent& event) {
     if (!screen.json()) return screen.note(event.message);
-    json::object line{{"event", to_string(event.what)}, {"message", event.message}};
-    if (!event.service.empty()) line["service"] = event.service;
-    if (!event.code.empty()) line["code"] = event.code;
-    if (event.token != 0) line["token"] = event.token;
-    if (event.retry_in > Duration{0}) line["retry_in_ms"] = to_ms_up(event.retry_in);
+    auto line = JsonValue::object({{"event", to_string(event.what)}, {"message", event.message}});
+    if (!event.service.empty()) line.set("service", event.service);
+    if (!event.code.empty()) line.set("code", event.code);
+    if (event.token != 0) line.set("token", event.token);
+    if (event.retry_in > Duration{0}) line.set("retry_in_ms", to_ms_up(event.retry_in));
     screen.show(line);
 }
 

@@ -1,7 +1,5 @@
 #include "cli/screen.h"
 
-#include <boost/json/serialize.hpp>
-#include <boost/json/value.hpp>
 #include <cstdlib>
 #include <iostream>
 #include <unistd.h>
@@ -28,10 +26,14 @@ void print_to_stderr(std::string_view text) {
 
 }  // namespace
 
+JsonValue error_object(const Error& error) {
+    return JsonValue::object({{"error", JsonValue::object({{"code", error.code}, {"message", error.message}})}});
+}
+
 Screen::Screen(const CommonOptions& options) : json_(options.json), quiet_(options.quiet), colours_(wants_colours()) {}
 
-void Screen::show(const boost::json::value& answer) const {
-    text(printable_json(boost::json::serialize(answer)));
+void Screen::show(const JsonValue& answer) const {
+    text(to_text(answer));
 }
 
 void Screen::show(const Table& table) const {
@@ -56,9 +58,9 @@ void Screen::complain(std::string_view text) const {
 
 void Screen::complain(const Error& error, std::optional<std::chrono::milliseconds> retry_in) const {
     if (!json_) return print_to_stderr(error.message);
-    boost::json::object object{{"error", {{"code", error.code}, {"message", error.message}}}};
-    if (retry_in) object["retry_in_ms"] = retry_in->count();
-    write_error(printable_json(boost::json::serialize(object)) + "\n");
+    JsonValue object = error_object(error);
+    if (retry_in) object.set("retry_in_ms", retry_in->count());
+    write_error(to_text(object) + "\n");
 }
 
 }  // namespace holdfast::cli

@@ -5,15 +5,15 @@
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "cli/options.h"
 #include "cli/table.h"
 
-namespace boost::json {
-class value;
-}
-
 namespace holdfast::cli {
+
+/// `{"error": {"code": …, "message": …}}`, as servers answer too.
+JsonValue error_object(const Error& error);
 
 /// The output of a command: results to standard output, notes and errors to standard error with the prefix `holdfast:
 /// `. With --json the answer, also an error, is one JSON object on one line of standard output. Untrusted text is
@@ -26,7 +26,7 @@ class Screen {
     /// Colours are for terminals, and only without NO_COLOR.
     bool colours() const { return colours_; }
 
-    void show(const boost::json::value& answer) const;
+    void show(const JsonValue& answer) const;
     void show(const Table& table) const;
     /// A line for people. Control sequences are escaped, except for the colours of coloured().
     void line(std::string_view text) const;

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <boost/json/object.hpp>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -27,8 +26,6 @@
 namespace holdfast::cli {
 
 namespace {
-
-namespace json = boost::json;
 
 using Buffer = std::array<char, 64 * 1024>;
 
@@ -141,7 +138,7 @@ class Gateway {
         }
         const std::string address = net::text_of(*bound);
         if (screen_.json())
-            screen_.show(json::object{{"listening", address}, {"service", given_.name}});
+            screen_.show(JsonValue::object({{"listening", address}, {"service", given_.name}}));
         else
             screen_.note(fmt::format("{} is reached at {}", given_.name, address));
         const StopOnSignal stop{[this] { loop_.stop(); }};

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <boost/json/value.hpp>
 #include <filesystem>
 #include <fmt/format.h>
 #include <iostream>
@@ -20,22 +19,18 @@
 namespace holdfast::cli::guard {
 namespace {
 
-namespace json = boost::json;
-
 /// The limit on findings shown, so that a refusal fits a terminal; --json has all of them.
 constexpr std::size_t max_shown = 20;
 /// Enough for a push of a hundred thousand refs.
 constexpr std::size_t max_input = 32U << 20;
 
-std::vector<SeenLease> seen_leases(const json::value& body, const std::string& name_space) {
+std::vector<SeenLease> seen_leases(const JsonValue& body, const std::string& name_space) {
     std::vector<SeenLease> leases;
-    for (const json::value& lease : array_of(body, "leases")) {
-        const auto predicate = lease::parse_predicate(text_of(lease, "predicate"));
-        if (!predicate || text_of(lease, "namespace") != name_space) continue;
-        leases.push_back({text_of(lease, "id"), text_of(lease, "resource"), *predicate, text_of(lease, "holder"),
-                          text_of(lease, "reason"),
-                          std::chrono::milliseconds{number_of(field_of(lease, "timeline"), "expires_in_ms")},
-                          text_of(lease, "session")});
+    for (const JsonValue& lease : body["leases"].items) {
+        const auto predicate = lease::parse_predicate(lease["predicate"].text);
+        if (!predicate || lease["namespace"].text != name_space) continue;
+        leases.push_back({lease["id"].text, lease["resource"].text, *predicate, lease["holder"].text,
+                          lease["reason"].text, ms_of(lease["timeline"]["expires_in_ms"]), lease["session"].text});
     }
     return leases;
 }
@@ -57,19 +52,23 @@ std::string describe(const Finding& finding, const std::string& committer) {
     return text;
 }
 
-json::value to_json(const SeenLease& lease) {
-    return {{"id", lease.id},         {"resource", lease.resource}, {"predicate", to_string(lease.predicate)},
-            {"holder", lease.holder}, {"reason", lease.reason},     {"expires_in_ms", lease.expires_in.count()}};
+JsonValue to_json(const SeenLease& lease) {
+    return JsonValue::object({{"id", lease.id},
+                              {"resource", lease.resource},
+                              {"predicate", to_string(lease.predicate)},
+                              {"holder", lease.holder},
+                              {"reason", lease.reason},
+                              {"expires_in_ms", lease.expires_in.count()}});
 }
 
-json::value to_json(const Finding& finding) {
-    json::array others;
+JsonValue to_json(const Finding& finding) {
+    JsonValue::List others;
     for (const SeenLease& lease : finding.others)
         others.push_back(to_json(lease));
-    return {{"resource", finding.resource},
-            {"change", to_string(finding.change)},
-            {"why", finding.others.empty() ? "not_held" : "held_by_other"},
-            {"conflicts", std::move(others)}};
+    return JsonValue::object({{"resource", finding.resource},
+                              {"change", to_string(finding.change)},
+                              {"why", finding.others.empty() ? "not_held" : "held_by_other"},
+                              {"conflicts", std::move(others)}});
 }
 
 /// What is refused, and the state in which git leaves the repository.
@@ -208,15 +207,15 @@ class Check {
         return command + resources;
     }
 
-    json::value summary(bool allowed, std::size_t files, const std::vector<Finding>& findings) const {
-        json::array list;
+    JsonValue summary(bool allowed, std::size_t files, const std::vector<Finding>& findings) const {
+        JsonValue::List list;
         for (const Finding& finding : findings)
             list.push_back(to_json(finding));
-        return {{"allowed", allowed},
-                {"holder", identity_.holder},
-                {"namespace", identity_.name_space},
-                {"files", files},
-                {"findings", std::move(list)}};
+        return JsonValue::object({{"allowed", allowed},
+                                  {"holder", identity_.holder},
+                                  {"namespace", identity_.name_space},
+                                  {"files", files},
+                                  {"findings", std::move(list)}});
     }
 
     const Arguments& arguments_;
@@ -231,7 +230,7 @@ class Check {
 int show(const Screen& screen, const Result<std::string>& done) {
     if (!done) return fail(screen, done.error(), exit_failed);
     if (screen.json())
-        screen.show(json::value{{"done", *done}});
+        screen.show(JsonValue::object({{"done", *done}}));
     else
         for (std::size_t from = 0; from <= done->size();) {
             const std::size_t end = std::min(done->find('\n', from), done->size());

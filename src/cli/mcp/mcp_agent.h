@@ -1,11 +1,11 @@
 #pragma once
 
-#include <boost/json/object.hpp>
 #include <mutex>
 #include <optional>
 #include <string>
 
 #include "cli/api.h"
+#include "client/transport.h"
 
 namespace holdfast::cli::mcp {
 
@@ -32,10 +32,9 @@ class McpAgent {
     /// Once registered.
     std::optional<std::uint64_t> epoch() const;
 
-    /// `{holder, epoch?}`: the first fields of every request.
-    boost::json::object signature() const;
-    /// The same as a query, `holder=H&epoch=3`, plus the fields that the release of this lease needs.
-    std::string query(const std::string& lease) const;
+    /// Leases of this holder, for a request.
+    client::NamedLeases named(const std::vector<std::string>& ids) const;
+    client::HttpRequest release_request(const std::string& id) const;
 
  private:
     const Config config_;

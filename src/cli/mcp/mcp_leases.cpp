@@ -11,10 +11,8 @@
 namespace holdfast::cli::mcp {
 namespace {
 
-namespace json = boost::json;
-
 /// No valid timeline is longer; a larger value is malformed, and could overflow.
-constexpr std::int64_t max_milliseconds = std::int64_t{1000} * 60 * 60 * 24 * 365;
+constexpr std::uint64_t max_milliseconds = std::uint64_t{1000} * 60 * 60 * 24 * 365;
 /// Beyond this limit the oldest losses are dropped: a model that never asks must not exhaust memory.
 constexpr std::size_t max_lost = 1000;
 /// One lease has few spellings.
@@ -22,13 +20,13 @@ constexpr std::size_t max_paths = 16;
 /// For one renewal message.
 constexpr Duration renewal_timeout = 10s;
 
-std::optional<lease::HolderDeadlines> deadlines_in(const json::value& lease, const McpLeases::Asked& asked,
+std::optional<lease::HolderDeadlines> deadlines_in(const JsonValue& lease, const McpLeases::Asked& asked,
                                                    HolderInstant now) {
-    const auto ms = [](const json::value& object, std::string_view field) {
-        const std::int64_t number = number_of(object, field);
-        return std::chrono::milliseconds{number > 0 && number <= max_milliseconds ? number : 0};
+    const auto ms = [](const JsonValue& object, std::string_view field) {
+        const std::uint64_t number = object[field].number;
+        return std::chrono::milliseconds{number <= max_milliseconds ? number : 0};
     };
-    const json::value& timeline = field_of(lease, "timeline");
+    const JsonValue& timeline = lease["timeline"];
     const lease::Timeline read{ms(timeline, "renew_in_ms"), ms(timeline, "soft_terminate_in_ms"),
                                ms(timeline, "hard_terminate_in_ms"), ms(timeline, "expires_in_ms")};
     const auto ttl = ms(lease, "ttl_ms");
@@ -66,24 +64,23 @@ const std::shared_ptr<Client::Core>& McpLeases::client() {
     return client_;
 }
 
-McpLeases::Asked McpLeases::asked(const json::value& answer, HolderInstant sent_at) {
-    const std::int64_t waited = number_of(answer, "waited_ms");
-    return {sent_at, std::chrono::milliseconds{waited > 0 && waited <= max_milliseconds ? waited : 0}};
+McpLeases::Asked McpLeases::asked(const JsonValue& answer, HolderInstant sent_at) {
+    const std::uint64_t waited = answer["waited_ms"].number;
+    return {sent_at, std::chrono::milliseconds{waited <= max_milliseconds ? waited : 0}};
 }
 
-bool McpLeases::needs_renewal(const json::value& lease, const Asked& asked) {
+bool McpLeases::needs_renewal(const JsonValue& lease, const Asked& asked) {
     const HolderInstant now = holder_clock_now();
     const auto deadlines = deadlines_in(lease, asked, now);
     return deadlines && deadlines->renew_at() <= now;
 }
 
-bool McpLeases::keep(const json::value& lease, const Asked& asked) {
-    const std::string id = text_of(lease, "id");
+bool McpLeases::keep(const JsonValue& lease, const Asked& asked) {
+    const std::string id = lease["id"].text;
     const HolderInstant now = holder_clock_now();
     const auto deadlines = deadlines_in(lease, asked, now);
     if (id.empty() || !deadlines || !deadlines->held(now)) return false;
-    const Grant grant{id, text_of(lease, "resource"), text_of(lease, "predicate"),
-                      static_cast<std::uint64_t>(number_of(lease, "token"))};
+    const Grant grant{id, lease["resource"].text, lease["predicate"].text, lease["token"].number};
     const std::lock_guard lock(mutex_);
     const auto kept = std::make_shared<Lease::State>(std::vector{grant}, agent_.session(), *deadlines, client());
     client_->keeper.add({kept, *deadlines});

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <boost/json/value.hpp>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -9,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "cli/mcp/mcp_agent.h"
@@ -42,7 +42,7 @@ class McpLeases {
     };
 
     /// From the server's answer to a request for leases.
-    static Asked asked(const boost::json::value& answer, HolderInstant sent_at);
+    static Asked asked(const JsonValue& answer, HolderInstant sent_at);
 
     /// The transport renews the leases of this agent. It is used, and a thread started, once a lease is kept.
     McpLeases(std::shared_ptr<client::Transport> transport, const McpAgent& agent);
@@ -52,9 +52,9 @@ class McpLeases {
 
     /// Adds or updates a lease as described in the server's grant or renewal. Returns false, with nothing changed, if
     /// the description is malformed or no time is left.
-    bool keep(const boost::json::value& lease, const Asked& asked);
+    bool keep(const JsonValue& lease, const Asked& asked);
     /// True if the first renewal is due already, because the answer was slow.
-    static bool needs_renewal(const boost::json::value& lease, const Asked& asked);
+    static bool needs_renewal(const JsonValue& lease, const Asked& asked);
     /// The lease was released: not held any more, and not lost.
     void forget(const std::string& id);
     /// The server reported that the lease has ended.

@@ -1,34 +1,33 @@
 #pragma once
 
-#include <boost/json/array.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/value.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/json.h"
 
 namespace holdfast::cli::mcp {
 
 /// A tool call to execute and answer.
 struct McpCall {
-    boost::json::value id;
+    JsonValue id;
     std::string tool;
-    boost::json::object arguments;
+    JsonValue arguments;
     std::string version;  ///< of the protocol, for the form of the answer
 };
 
 /// The reaction to a line of input.
 struct McpReaction {
-    boost::json::array answers;                 ///< ready to be sent
-    std::vector<McpCall> calls;                 ///< to be executed; their answers are sent with the ready ones
-    std::vector<boost::json::value> cancelled;  ///< ids of calls that the client cancelled
-    bool batch = false;                         ///< all answers are sent together, as an array
+    JsonValue::List answers;           ///< ready to be sent
+    std::vector<McpCall> calls;        ///< to be executed; their answers are sent with the ready ones
+    std::vector<JsonValue> cancelled;  ///< ids of calls that the client cancelled
+    bool batch = false;                ///< all answers are sent together, as an array
 };
 
 /// The result of a tool call.
 struct McpOutcome {
     std::string text;  ///< for the model, which can act on it
-    boost::json::object content;
+    JsonValue content;
     bool failed = false;
 };
 
@@ -41,30 +40,30 @@ class McpProtocol {
     struct About {
         std::string version;       ///< of this program
         std::string instructions;  ///< for the model
-        boost::json::array tools;  ///< as tools/list shows them
+        JsonValue::List tools;     ///< as tools/list shows them
     };
     explicit McpProtocol(About about) : about_(std::move(about)) {}
 
     McpReaction take(std::string_view line);
     /// The answer to a line that was too long to be read.
-    static boost::json::value too_long();
+    static JsonValue too_long();
     /// The answer to a call.
-    boost::json::value answer(const McpCall& call, const McpOutcome& outcome) const;
+    JsonValue answer(const McpCall& call, const McpOutcome& outcome) const;
 
  private:
     struct Request;
 
-    void take_message(const boost::json::value& message, McpReaction& reaction);
+    void take_message(const JsonValue& message, McpReaction& reaction);
     void take_request(const Request& request, McpReaction& reaction);
-    static void take_notification(std::string_view method, const boost::json::object& params, McpReaction& reaction);
+    static void take_notification(std::string_view method, const JsonValue& params, McpReaction& reaction);
     /// The protocol version of a request; empty if the request was answered with an error.
     std::string version_of(const Request& request, McpReaction& reaction) const;
-    boost::json::value initialize(const Request& request);
-    boost::json::value discover() const;
-    boost::json::value list_tools(const Request& request, const std::string& version) const;
+    JsonValue initialize(const Request& request);
+    JsonValue discover() const;
+    JsonValue list_tools(const Request& request, const std::string& version) const;
     void call_tool(const Request& request, const std::string& version, McpReaction& reaction) const;
-    boost::json::value complete(const Request& request, const std::string& version, boost::json::object result) const;
-    boost::json::object server_info() const;
+    JsonValue complete(const JsonValue& id, const std::string& version, JsonValue result) const;
+    JsonValue server_info() const;
 
     const About about_;
     std::string negotiated_;  ///< by `initialize`; empty before

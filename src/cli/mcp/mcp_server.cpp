@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/json/serialize.hpp>
 #include <cerrno>
 #include <climits>
 #include <cstdint>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/mcp/mcp_lines.h"
+#include "cli/screen.h"
 
 namespace holdfast::cli::mcp {
 
@@ -46,8 +46,6 @@ void McpOutput::stop() {
 
 namespace {
 
-namespace json = boost::json;
-
 constexpr std::size_t max_waiting = 16;
 constexpr std::size_t max_under_way = 64;
 /// A client that pipes requests in and closes the pipe still gets answers, but a host that ends a session must not wait
@@ -56,10 +54,14 @@ constexpr auto last_answers = std::chrono::milliseconds{2000};
 /// A call whose connection was stopped returns at once.
 constexpr auto last_goodbye = std::chrono::milliseconds{5000};
 
+bool is_same(const JsonValue& id, const JsonValue& other) {
+    return id.kind == other.kind && id.text == other.text;
+}
+
 McpOutcome too_many() {
-    return {"Too many calls at once; wait for some of them and try again.",
-            {{"error", {{"code", "too_many_calls"}, {"message", "at most 64 calls at once"}}}, {"lost", json::array{}}},
-            true};
+    auto content = error_object({"too_many_calls", "at most 64 calls at once"});
+    content.set("lost", JsonValue::List{});
+    return {"Too many calls at once; wait for some of them and try again.", std::move(content), true};
 }
 
 }  // namespace
@@ -105,7 +107,7 @@ bool McpServer::read_input() {
 
 void McpServer::take(std::string_view line) {
     McpReaction reaction = protocol_.take(line);
-    for (const json::value& id : reaction.cancelled)
+    for (const JsonValue& id : reaction.cancelled)
         cancel(id);
     if (reaction.calls.empty())
         send(reaction.answers, reaction.batch);
@@ -125,7 +127,7 @@ void McpServer::submit(McpReaction reaction) {
     }
     client::Workers& workers = job->waits ? waiting_ : in_order_;
     if (!full && workers.submit([this, job] { work(job); })) return;
-    json::array answers = job->reaction.answers;
+    JsonValue::List answers = job->reaction.answers;
     for (const McpCall& call : job->reaction.calls)
         answers.push_back(protocol_.answer(call, too_many()));
     send(answers, job->reaction.batch);
@@ -134,7 +136,7 @@ void McpServer::submit(McpReaction reaction) {
 }
 
 void McpServer::work(const std::shared_ptr<Job>& job) {
-    json::array answers = job->reaction.answers;
+    JsonValue::List answers = job->reaction.answers;
     for (std::size_t i = 0; i < job->reaction.calls.size(); ++i) {
         const McpCall& call = job->reaction.calls[i];
         Cancellation& cancellation = job->cancellations[i];
@@ -148,11 +150,11 @@ void McpServer::work(const std::shared_ptr<Job>& job) {
     changed_.notify_all();
 }
 
-void McpServer::cancel(const json::value& id) {
+void McpServer::cancel(const JsonValue& id) {
     const std::lock_guard lock(mutex_);
     for (const auto& job : under_way_)
         for (std::size_t i = 0; i < job->reaction.calls.size(); ++i)
-            if (job->reaction.calls[i].id == id) job->cancellations[i].cancel();
+            if (is_same(job->reaction.calls[i].id, id)) job->cancellations[i].cancel();
 }
 
 void McpServer::cancel_jobs(bool only_waiting) {
@@ -167,12 +169,12 @@ bool McpServer::await_jobs(std::chrono::milliseconds patience) {
     return changed_.wait_for(lock, patience, [this] { return under_way_.empty(); });
 }
 
-void McpServer::send(const json::array& answers, bool batch) {
+void McpServer::send(const JsonValue::List& answers, bool batch) {
     bool read = true;
-    if (batch && !answers.empty()) read = output_.write_line(json::serialize(answers));
+    if (batch && !answers.empty()) read = output_.write_line(to_text(answers));
     if (!batch)
-        for (const json::value& answer : answers)
-            read = read && output_.write_line(json::serialize(answer));
+        for (const JsonValue& answer : answers)
+            read = read && output_.write_line(to_text(answer));
     if (read) return;
     stopped_.notify();
 }

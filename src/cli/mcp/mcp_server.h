@@ -65,10 +65,10 @@ class McpServer {
     void take(std::string_view line);
     void submit(McpReaction reaction);
     void work(const std::shared_ptr<Job>& job);
-    void cancel(const boost::json::value& id);
+    void cancel(const JsonValue& id);
     void cancel_jobs(bool only_waiting);
     bool await_jobs(std::chrono::milliseconds patience);
-    void send(const boost::json::array& answers, bool batch);
+    void send(const JsonValue::List& answers, bool batch);
 
     const int input_;
     McpOutput output_;

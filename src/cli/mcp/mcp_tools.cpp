@@ -1,8 +1,6 @@
 #include "cli/mcp/mcp_tools.h"
 
 #include <algorithm>
-#include <boost/json/array.hpp>
-#include <boost/json/parse.hpp>
 #include <fmt/format.h>
 #include <set>
 #include <thread>
@@ -20,20 +18,11 @@
 namespace holdfast::cli::mcp {
 namespace {
 
-namespace json = boost::json;
-
 constexpr std::int64_t list_default = 100;
 /// A filter that matches little may need many pages; each is a bounded amount of work for the server.
 constexpr int max_pages = 200;
 /// The pause before a request is repeated.
 constexpr auto request_pause = 500ms;
-
-json::array as_array(const std::vector<std::string>& texts) {
-    json::array list;
-    for (const std::string& text : texts)
-        list.emplace_back(text);
-    return list;
-}
 
 /// True if the lease is on the requested resource, on something below it, or on a tree that contains it.
 bool concerns(std::string_view resource, std::string_view asked) {
@@ -68,7 +57,7 @@ int strength(std::string_view predicate) {
 }
 
 McpOutcome holds_nothing() {
-    return {"You hold nothing.", {{"results", json::array{}}}, false};
+    return {"You hold nothing.", JsonValue::object({{"results", JsonValue::List{}}}), false};
 }
 
 }  // namespace
@@ -77,7 +66,8 @@ McpTools::McpTools(Config config, McpAgent& agent, McpLeases& leases)
     : config_(std::move(config)), agent_(agent), leases_(leases) {}
 
 bool McpTools::waits(const McpCall& call) {
-    return call.tool == "claim_intents" && number_of(call.arguments, "wait_ms") > 0;
+    return call.tool == "claim_intents" && call.arguments["wait_ms"].is(JsonValue::Kind::number) &&
+           call.arguments["wait_ms"].text != "0";
 }
 
 McpOutcome McpTools::run(const McpCall& call, Cancellation& cancellation) {
@@ -109,12 +99,12 @@ std::vector<std::string> McpTools::named_or_all(McpArguments& arguments) {
     return names;
 }
 
-McpTools::Reply McpTools::renew(Api& api, json::array ids, std::optional<std::chrono::milliseconds> ttl) const {
-    json::object body = agent_.signature();
-    body["leases"] = std::move(ids);
-    if (ttl) body["ttl_ms"] = ttl->count();
+McpTools::Reply McpTools::renew(Api& api, const std::vector<std::string>& ids,
+                                std::optional<std::chrono::milliseconds> ttl) const {
+    client::NamedLeases leases = agent_.named(ids);
+    leases.ttl = ttl;
     const HolderInstant sent_at = holder_clock_now();
-    return {api.send("POST", "/v1/heartbeat", body), sent_at};
+    return {api.send(client::renew_request(leases)), sent_at};
 }
 
 McpOutcome McpTools::extend(Api& api, McpArguments& arguments) {
@@ -122,29 +112,28 @@ McpOutcome McpTools::extend(Api& api, McpArguments& arguments) {
     const auto ttl = arguments.milliseconds("ttl_ms", max_mcp_ttl);
     if (!arguments.problem().empty()) return wrong_arguments(arguments.problem());
     if (names.empty()) return holds_nothing();
-    const auto [answer, sent_at] = renew(api, as_array(names), ttl);
+    const auto [answer, sent_at] = renew(api, names, ttl);
     if (!answer) return no_server(answer.error());
     if (!answer->ok()) return refused(*answer);
-    json::array results;
+    JsonValue::List results;
     std::string cut;
     std::size_t renewed = 0;
-    for (const json::value& result : array_of(answer->body, "results")) {
-        const json::value& lease = field_of(result, "lease");
-        const std::string id = text_of(result, "id");
-        const bool kept = text_of(result, "result") == "RENEWED" && leases_.keep(lease, {sent_at});
-        const json::value& error = field_of(result, "error");
-        const std::string code = text_of(error, "code");
-        if (client::means_lost(code)) leases_.lose(id, {code, text_of(error, "message")});
+    for (const JsonValue& result : answer->body["results"].items) {
+        const JsonValue& lease = result["lease"];
+        const std::string id = result["id"].text;
+        const bool kept = result["result"].text == "RENEWED" && leases_.keep(lease, {sent_at});
+        const JsonValue& error = result["error"];
+        const std::string code = error["code"].text;
+        if (client::means_lost(code)) leases_.lose(id, {code, error["message"].text});
         if (cut.empty()) cut = describe_cut(result);
         renewed += kept ? 1 : 0;
-        json::object one = kept ? brief(lease) : json::object{{"id", id}, {"error", error}};
-        one["result"] = kept ? "RENEWED" : "REJECTED";
+        JsonValue one = kept ? brief(lease) : JsonValue::object({{"id", id}, {"error", error}});
+        one.set("result", kept ? "RENEWED" : "REJECTED");
         results.push_back(std::move(one));
     }
     McpOutcome outcome{fmt::format("{} of {} renewed.", renewed, names.size()),
-                       {{"results", std::move(results)}},
-                       renewed != names.size()};
-    add_notes(outcome, cut.empty() ? json::array{} : json::array{json::value(cut)});
+                       JsonValue::object({{"results", std::move(results)}}), renewed != names.size()};
+    add_notes(outcome, cut.empty() ? JsonValue::List{} : JsonValue::List{cut});
     return outcome;
 }
 
@@ -171,47 +160,46 @@ McpOutcome McpTools::release(Api& api, McpArguments& arguments) {
     if ((names.empty() && paths.empty()) != all)
         arguments.complain("give either leases or paths, or else \"all\": true");
     if (!arguments.problem().empty()) return wrong_arguments(arguments.problem());
-    json::array results;
+    JsonValue::List results;
     for (const std::string& path : paths) {
         const auto held = held_by_path(path);
         names.insert(names.end(), held.begin(), held.end());
-        if (held.empty()) results.push_back({{"path", path}, {"state", "NOT_HELD"}});
+        if (held.empty()) results.push_back(JsonValue::object({{"path", path}, {"state", "NOT_HELD"}}));
     }
     if (all) names = named_or_all(arguments);
     bool failed = false;
     for (const std::string& id : std::set<std::string>(names.begin(), names.end())) {
         leases_.forget(id);  // even if the release does not reach the server: the lease then expires
-        const auto answer = api.remove(lease_target(id) + "?" + agent_.query(id));
+        const auto answer = api.send(agent_.release_request(id));
         if (!answer)
             return no_server({answer.error().code,
                               answer.error().message + "; claims that could not be released expire by themselves"});
         failed = failed || !answer->ok();
-        json::object one{{"id", id}};
-        if (answer->ok()) one["state"] = field_of(answer->body, "state");
-        if (!answer->ok()) one["error"] = field_of(answer->body, "error");
-        results.push_back(std::move(one));
+        const char* const field = answer->ok() ? "state" : "error";
+        results.push_back(JsonValue::object({{"id", id}, {field, answer->body[field]}}));
     }
     const std::string text = failed ? "Some claims could not be released; see the errors." : "Released.";
-    return {names.empty() ? "You hold none of these." : text, {{"results", std::move(results)}}, failed};
+    return {names.empty() ? "You hold none of these." : text, JsonValue::object({{"results", std::move(results)}}),
+            failed};
 }
 
 McpOutcome McpTools::verify(Api& api, McpArguments& arguments) {
     const auto names = named_or_all(arguments);
     if (!arguments.problem().empty()) return wrong_arguments(arguments.problem());
     if (names.empty()) return holds_nothing();
-    const auto answer = api.send("POST", "/v1/verify", json::object{{"leases", as_array(names)}});
+    const auto answer = api.send(client::verify_request(names));
     if (!answer) return no_server(answer.error());
     if (!answer->ok()) return refused(*answer);
     std::size_t active = 0;
-    for (const json::value& result : array_of(answer->body, "results")) {
-        const std::string state = text_of(result, "state");
+    for (const JsonValue& result : answer->body["results"].items) {
+        const std::string state = result["state"].text;
         active += state == "ACTIVE" ? 1 : 0;
         if (state != "ACTIVE")
-            leases_.lose(text_of(result, "id"),
+            leases_.lose(result["id"].text,
                          {state == "EXPIRED" ? "lease_expired" : "", "the server says it is " + state});
     }
-    return {
-        fmt::format("{} of {} active.", active, names.size()), {{"results", array_of(answer->body, "results")}}, false};
+    return {fmt::format("{} of {} active.", active, names.size()),
+            JsonValue::object({{"results", answer->body["results"].items}}), false};
 }
 
 McpOutcome McpTools::list(Api& api, McpArguments& arguments) const {
@@ -230,23 +218,22 @@ McpOutcome McpTools::list(Api& api, McpArguments& arguments) const {
     if (!arguments.problem().empty()) return wrong_arguments(arguments.problem());
     const std::string target = with_query(
         "/v1/leases", {{"limit", "1000"}, {"namespace", agent_.name_space()}, {"prefix", prefix}, {"holder", holder}});
-    json::array leases;
+    JsonValue::List leases;
     std::string next;
     bool more = true;
     for (int page = 0; page < max_pages && more && leases.size() <= most; ++page) {
         const auto answer = api.get(target + (next.empty() ? "" : "&after=" + percent_encode(next)));
         if (!answer) return no_server(answer.error());
         if (!answer->ok()) return refused(*answer);
-        for (const json::value& lease : array_of(answer->body, "leases"))
-            if (asked.empty() || concerns_any(text_of(lease, "resource"), asked)) leases.push_back(brief(lease));
-        next = text_of(answer->body, "next");
+        for (const JsonValue& lease : answer->body["leases"].items)
+            if (asked.empty() || concerns_any(lease["resource"].text, asked)) leases.push_back(brief(lease));
+        next = answer->body["next"].text;
         more = !next.empty();
     }
     more = more || leases.size() > most;
     if (leases.size() > most) leases.resize(most);
     return {fmt::format("{} active{}", leases.size(), more ? ", and there are more." : "."),
-            {{"leases", std::move(leases)}, {"more", more}},
-            false};
+            JsonValue::object({{"leases", std::move(leases)}, {"more", more}}), false};
 }
 
 std::vector<std::string> McpTools::names_of_session(client::HttpConnection& connection, HolderInstant until) {
@@ -255,10 +242,10 @@ std::vector<std::string> McpTools::names_of_session(client::HttpConnection& conn
         names.insert(lease.id);
     const std::string target = with_query("/v1/leases", {{"limit", "1000"}, {"holder", agent_.holder()}});
     const auto response = connection.send({"GET", target}, until - holder_clock_now());
-    boost::system::error_code malformed;
-    const json::value body = response ? json::parse(response->body, malformed) : json::value{};
-    for (const json::value& lease : array_of(body, "leases"))
-        if (text_of(lease, "session") == agent_.session()) names.insert(text_of(lease, "id"));
+    const auto body = response ? read_json(response->body, answer_limits) : Result<JsonValue>(response.error());
+    if (!body) return {names.begin(), names.end()};
+    for (const JsonValue& lease : (*body)["leases"].items)
+        if (lease["session"].text == agent_.session()) names.insert(lease["id"].text);
     return {names.begin(), names.end()};
 }
 
@@ -269,7 +256,7 @@ void McpTools::release_all(Duration within) {
     for (const std::string& id : names_of_session(connection, until)) {
         const Duration left = until - holder_clock_now();
         if (left <= Duration::zero()) return;
-        const auto released = connection.send({"DELETE", lease_target(id) + "?" + agent_.query(id)}, left);
+        const auto released = connection.send(agent_.release_request(id), left);
         if (!released) return;
     }
 }
@@ -286,10 +273,8 @@ Result<guard::ResolvedPath> McpTools::named(const std::string& path) const {
 
 McpTools::Intents McpTools::read_intents(McpArguments& arguments) const {
     Intents intents;
-    for (const json::value& one : arguments.array("intents", max_mcp_intents)) {
-        const json::object* fields = one.if_object();
-        static const json::object none;
-        McpArguments intent{fields == nullptr ? none : *fields};
+    for (const JsonValue& one : arguments.array("intents", max_mcp_intents)) {
+        McpArguments intent{one};
         read_intent(intent, intents);
         if (!intent.problem().empty()) arguments.complain(intent.problem());
     }
@@ -319,7 +304,7 @@ void McpTools::read_intent(McpArguments& intent, Intents& intents) const {
     for (const std::string& name : resolved.names) {
         const auto normal = lease::normalised(name);
         const std::string& known = normal ? *normal : name;  // the server reports what is wrong with it
-        intents.list.push_back({{"resource", known}, {"predicate", predicate}});
+        intents.list.push_back(JsonValue::object({{"resource", known}, {"predicate", predicate}}));
         if (!path.empty()) intents.paths.emplace(known, path);
     }
 }
@@ -338,8 +323,8 @@ McpOutcome McpTools::claim(Api& api, McpArguments& arguments) {
     if (!enrolled) return no_server(enrolled.error());
     if (!enrolled->ok()) return refused(*enrolled);
     std::vector<std::string> resources;
-    for (const json::value& intent : intents.list) {
-        const std::string resource = text_of(intent, "resource");
+    for (const JsonValue& intent : intents.list) {
+        const std::string resource = intent["resource"].text;
         if (std::find(resources.begin(), resources.end(), resource) == resources.end()) resources.push_back(resource);
     }
     if (auto failed = renew_held(api, intents, terms)) return *failed;
@@ -354,30 +339,30 @@ std::optional<McpOutcome> McpTools::renew_held(Api& api, Intents& intents, const
         if (strongest.id.empty() || strength(lease.predicate) > strength(strongest.predicate))
             strongest = std::move(lease);
     }
-    const auto lease_for = [&](const json::value& intent) -> const McpLeases::Held* {
-        const auto found = held.find(text_of(intent, "resource"));
+    const auto lease_for = [&](const JsonValue& intent) -> const McpLeases::Held* {
+        const auto found = held.find(intent["resource"].text);
         const bool enough =
-            found != held.end() && strength(found->second.predicate) >= strength(text_of(intent, "predicate"));
+            found != held.end() && strength(found->second.predicate) >= strength(intent["predicate"].text);
         return enough ? &found->second : nullptr;
     };
     std::set<std::string> ids;
-    for (const json::value& intent : intents.list)
+    for (const JsonValue& intent : intents.list)
         if (const auto* lease = lease_for(intent)) ids.insert(lease->id);
     if (ids.empty()) return std::nullopt;
-    const auto [answer, sent_at] = renew(api, as_array({ids.begin(), ids.end()}), terms.ttl);
+    const auto [answer, sent_at] = renew(api, {ids.begin(), ids.end()}, terms.ttl);
     if (!answer) return no_server(answer.error());
     if (!answer->ok()) return refused(*answer);
     std::string cut;
-    for (const json::value& result : array_of(answer->body, "results")) {
-        const json::value& error = field_of(result, "error");
-        const std::string code = text_of(error, "code");
-        if (client::means_lost(code)) leases_.lose(text_of(result, "id"), {code, text_of(error, "message")});
-        if (text_of(result, "result") == "RENEWED") leases_.keep(field_of(result, "lease"), {sent_at});
+    for (const JsonValue& result : answer->body["results"].items) {
+        const JsonValue& error = result["error"];
+        const std::string code = error["code"].text;
+        if (client::means_lost(code)) leases_.lose(result["id"].text, {code, error["message"].text});
+        if (result["result"].text == "RENEWED") leases_.keep(result["lease"], {sent_at});
         if (cut.empty()) cut = describe_cut(result);
     }
     if (!cut.empty()) intents.notes.emplace_back(cut);
-    json::array rest;
-    for (const json::value& intent : intents.list) {
+    JsonValue::List rest;
+    for (const JsonValue& intent : intents.list) {
         const auto* lease = lease_for(intent);
         if (lease == nullptr || !leases_.holds(lease->id)) rest.push_back(intent);
     }
@@ -387,27 +372,28 @@ std::optional<McpOutcome> McpTools::renew_held(Api& api, Intents& intents, const
 
 std::optional<McpOutcome> McpTools::acquire(Api& api, Intents& intents, const Terms& terms) {
     if (intents.list.empty()) return std::nullopt;
-    json::object body = agent_.signature();
-    body["session"] = agent_.session();
-    body["namespace"] = agent_.name_space();
-    body["intents"] = intents.list;
-    body["idempotency_key"] = random_hex(16);
-    if (!terms.reason.empty()) body["reason"] = terms.reason;
-    if (terms.ttl) body["ttl_ms"] = terms.ttl->count();
-    const auto [answer, sent_at] = ask_for_leases(api, std::move(body), terms);
+    client::AcquireAsk ask{.holder = agent_.holder(),
+                           .session = agent_.session(),
+                           .name_space = agent_.name_space(),
+                           .ttl = terms.ttl.value_or(0ms),
+                           .reason = terms.reason,
+                           .idempotency_key = random_hex(16),
+                           .epoch = agent_.epoch()};
+    for (const JsonValue& intent : intents.list)
+        ask.intents.push_back({intent["resource"].text, intent["predicate"].text});
+    const auto [answer, sent_at] = ask_for_leases(api, std::move(ask), terms);
     if (!answer) return no_server(answer.error());
     if (!answer->ok()) return refused(*answer);
     if (const std::string cut = describe_cut(answer->body); !cut.empty()) intents.notes.emplace_back(cut);
-    return take_over(api, {array_of(answer->body, "leases"), McpLeases::asked(answer->body, sent_at)});
+    return take_over(api, {answer->body["leases"].items, McpLeases::asked(answer->body, sent_at)});
 }
 
-McpTools::Reply McpTools::ask_for_leases(Api& api, json::object body, const Terms& terms) {
+McpTools::Reply McpTools::ask_for_leases(Api& api, client::AcquireAsk ask, const Terms& terms) {
     const HolderInstant until = holder_clock_now() + terms.wait.value_or(0ms);
     for (;;) {
         const HolderInstant sent_at = holder_clock_now();
-        const auto wait = std::chrono::floor<std::chrono::milliseconds>(std::max<Duration>(until - sent_at, 0ms));
-        if (terms.wait) body["wait_ms"] = wait.count();
-        auto answer = api.acquire(body, wait, terms.ttl.value_or(0ms));
+        ask.wait = std::max<Duration>(until - sent_at, 0ms);
+        auto answer = api.acquire(ask);
         const bool silent = !answer && answer.error().code == "unreachable" && api.has_several_servers();
         const bool pending = answer && code_in(error_code_of(*answer)) == Code::idempotency_in_progress;
         if ((!silent && !pending) || holder_clock_now() + request_pause >= until) return {std::move(answer), sent_at};
@@ -417,15 +403,15 @@ McpTools::Reply McpTools::ask_for_leases(Api& api, json::object body, const Term
 
 std::optional<McpOutcome> McpTools::take_over(Api& api, Granted granted) {
     bool late = false;
-    for (const json::value& lease : granted.leases)
+    for (const JsonValue& lease : granted.leases)
         late = late || McpLeases::needs_renewal(lease, granted.asked);
     bool kept = !late || confirm(api, granted);
-    for (const json::value& lease : granted.leases)
+    for (const JsonValue& lease : granted.leases)
         kept = kept && leases_.keep(lease, granted.asked);
     if (kept) return std::nullopt;
-    for (const json::value& lease : granted.leases) {
-        leases_.forget(text_of(lease, "id"));
-        (void)api.remove(lease_target(text_of(lease, "id")) + "?" + agent_.query(text_of(lease, "id")));
+    for (const JsonValue& lease : granted.leases) {
+        leases_.forget(lease["id"].text);
+        (void)api.send(agent_.release_request(lease["id"].text));
     }
     return no_server({"unreachable", "the claim was granted, but the answer came too late to use it"});
 }
@@ -440,7 +426,7 @@ McpLeases::Held McpTools::keep_one(Api& api, std::vector<McpLeases::Held> leases
         for (const std::string& path : leases[i].paths)
             leases_.remember_path(leases[0].id, path);
         leases_.forget(leases[i].id);
-        (void)api.remove(lease_target(leases[i].id) + "?" + agent_.query(leases[i].id));
+        (void)api.send(agent_.release_request(leases[i].id));
     }
     return leases[0];
 }
@@ -449,7 +435,7 @@ McpOutcome McpTools::granted(Api& api, Intents intents, const std::vector<std::s
     std::map<std::string, std::vector<McpLeases::Held>> held;
     for (McpLeases::Held& lease : leases_.held())
         held[lease.resource].push_back(std::move(lease));
-    json::array leases;
+    JsonValue::List leases;
     std::string names;
     for (const std::string& resource : resources) {
         const auto found = held.find(resource);
@@ -458,28 +444,27 @@ McpOutcome McpTools::granted(Api& api, Intents intents, const std::vector<std::s
         const auto [first, last] = intents.paths.equal_range(resource);
         for (auto path = first; path != last; ++path)
             leases_.remember_path(lease.id, path->second);
-        json::object one = brief(lease);
-        one["holder"] = agent_.holder();
+        JsonValue one = brief(lease);
+        one.set("holder", agent_.holder());
         leases.push_back(std::move(one));
         names += (names.empty() ? "" : ", ") + lease.id;
     }
     McpOutcome outcome{fmt::format("Granted: {}. Renewed in the background until you release it.", names),
-                       {{"verdict", "GRANTED"}, {"leases", std::move(leases)}},
-                       false};
+                       JsonValue::object({{"verdict", "GRANTED"}, {"leases", std::move(leases)}}), false};
     add_notes(outcome, std::move(intents.notes));
     return outcome;
 }
 
 /// After a slow answer much of the TTL is used up by the holder's clock: the lease is renewed first (T3).
 bool McpTools::confirm(Api& api, Granted& granted) const {
-    json::array ids;
-    for (const json::value& lease : granted.leases)
-        ids.push_back(field_of(lease, "id"));
-    const auto [answer, sent_at] = renew(api, std::move(ids), std::nullopt);
+    std::vector<std::string> ids;
+    for (const JsonValue& lease : granted.leases)
+        ids.push_back(lease["id"].text);
+    const auto [answer, sent_at] = renew(api, ids, std::nullopt);
     if (!answer || !answer->ok()) return false;
-    json::array renewed;
-    for (const json::value& result : array_of(answer->body, "results"))
-        if (text_of(result, "result") == "RENEWED") renewed.push_back(field_of(result, "lease"));
+    JsonValue::List renewed;
+    for (const JsonValue& result : answer->body["results"].items)
+        if (result["result"].text == "RENEWED") renewed.push_back(result["lease"]);
     if (renewed.size() != granted.leases.size()) return false;
     granted = {std::move(renewed), {sent_at}};
     return true;

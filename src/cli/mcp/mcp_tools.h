@@ -50,12 +50,12 @@ class McpTools {
         Result<Answer> answer;
         HolderInstant sent_at;
     };
-    Reply renew(Api& api, boost::json::array ids, std::optional<std::chrono::milliseconds> ttl) const;
+    Reply renew(Api& api, const std::vector<std::string>& ids, std::optional<std::chrono::milliseconds> ttl) const;
 
     /// The claimed intents, and notes about them for the model.
     struct Intents {
-        boost::json::array list;
-        boost::json::array notes;
+        JsonValue::List list;
+        JsonValue::List notes;
         std::multimap<std::string, std::string> paths;  ///< by resource, the paths that the model used
     };
     Intents read_intents(McpArguments& arguments) const;
@@ -74,14 +74,14 @@ class McpTools {
     /// Acquires the remaining intents. Returns nothing if all were granted and are held.
     std::optional<McpOutcome> acquire(Api& api, Intents& intents, const Terms& terms);
     /// A waiting request moves to another server if its own is silent.
-    static Reply ask_for_leases(Api& api, boost::json::object body, const Terms& terms);
+    static Reply ask_for_leases(Api& api, client::AcquireAsk ask, const Terms& terms);
     McpOutcome granted(Api& api, Intents intents, const std::vector<std::string>& resources);
     /// Of several leases on a resource keeps the strongest, and releases the others: otherwise a released resource
     /// could stay held.
     McpLeases::Held keep_one(Api& api, std::vector<McpLeases::Held> leases);
     /// Leases of a grant that may have to be renewed first.
     struct Granted {
-        boost::json::array leases;
+        JsonValue::List leases;
         McpLeases::Asked asked;
     };
     std::optional<McpOutcome> take_over(Api& api, Granted granted);

@@ -1,7 +1,5 @@
 #include "cli/mcp/mcp_words.h"
 
-#include <boost/json/object.hpp>
-#include <boost/json/value.hpp>
 #include <fmt/format.h>
 
 #include "base/code.h"
@@ -10,41 +8,41 @@
 namespace holdfast::cli::mcp {
 namespace {
 
-namespace json = boost::json;
-
-json::object text(std::string_view description) {
-    return {{"type", "string"}, {"description", description}};
+JsonValue text(std::string_view description) {
+    return JsonValue::object({{"type", "string"}, {"description", description}});
 }
 
-json::object number(std::string_view description, std::int64_t least, std::int64_t most) {
-    return {{"type", "integer"}, {"minimum", least}, {"maximum", most}, {"description", description}};
+JsonValue number(std::string_view description, std::int64_t least, std::int64_t most) {
+    return JsonValue::object(
+        {{"type", "integer"}, {"minimum", least}, {"maximum", most}, {"description", description}});
 }
 
-json::object list_of(json::value items, std::size_t most, std::string_view description) {
-    return {{"type", "array"},
-            {"items", std::move(items)},
-            {"minItems", 1},
-            {"maxItems", most},
-            {"description", description}};
+JsonValue list_of(JsonValue items, std::size_t most, std::string_view description) {
+    return JsonValue::object({{"type", "array"},
+                              {"items", std::move(items)},
+                              {"minItems", 1},
+                              {"maxItems", most},
+                              {"description", description}});
 }
 
-json::object lease_names(std::string_view description) {
-    return list_of(json::object{{"type", "string"}}, max_mcp_leases, description);
+JsonValue lease_names(std::string_view description) {
+    return list_of(JsonValue::object({{"type", "string"}}), max_mcp_leases, description);
 }
 
-json::object schema(json::object properties, json::array required = {}) {
-    json::object schema{{"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}};
-    if (!required.empty()) schema["required"] = std::move(required);
+JsonValue schema(std::initializer_list<JsonValue::Member> properties, JsonValue::List required = {}) {
+    auto schema = JsonValue::object(
+        {{"type", "object"}, {"properties", JsonValue::object(properties)}, {"additionalProperties", false}});
+    if (!required.empty()) schema.set("required", std::move(required));
     return schema;
 }
 
-json::object intent() {
-    const json::value predicate{
-        {"type", "string"},
-        {"enum", json::array{"MUTATES", "CONSUMES", "DEPENDS_ON", "PROVIDES", "DELETES", "RENAMES"}},
-        {"description",
-         "What you will do with it. MUTATES (the default), DELETES and RENAMES exclude everybody else. CONSUMES and "
-         "DEPENDS_ON share with other readers. PROVIDES makes something that readers may already rely on."}};
+JsonValue intent() {
+    const auto predicate = JsonValue::object(
+        {{"type", "string"},
+         {"enum", JsonValue::List{"MUTATES", "CONSUMES", "DEPENDS_ON", "PROVIDES", "DELETES", "RENAMES"}},
+         {"description",
+          "What you will do with it. MUTATES (the default), DELETES and RENAMES exclude everybody else. CONSUMES and "
+          "DEPENDS_ON share with other readers. PROVIDES makes something that readers may already rely on."}});
     return schema(
         {{"path", text("A file, such as src/main.c, from the root of the work tree or absolute. A directory, such as "
                        "src/ or src/**, means everything below it; a pattern means the smallest tree that contains "
@@ -60,21 +58,20 @@ struct Hints {
     bool idempotent = true;
 };
 
-json::value tool(std::string_view name, std::string_view title, std::string_view description, json::object input,
-                 const Hints& hints) {
-    return {{"name", name},
-            {"title", title},
-            {"description", description},
-            {"inputSchema", std::move(input)},
-            {"annotations",
-             {{"title", title},
-              {"readOnlyHint", hints.read_only},
-              {"destructiveHint", hints.destructive},
-              {"idempotentHint", hints.idempotent},
-              {"openWorldHint", false}}}};
+JsonValue tool(std::string_view name, std::string_view title, std::string_view description, JsonValue input,
+               const Hints& hints) {
+    return JsonValue::object({{"name", name},
+                              {"title", title},
+                              {"description", description},
+                              {"inputSchema", std::move(input)},
+                              {"annotations", JsonValue::object({{"title", title},
+                                                                 {"readOnlyHint", hints.read_only},
+                                                                 {"destructiveHint", hints.destructive},
+                                                                 {"idempotentHint", hints.idempotent},
+                                                                 {"openWorldHint", false}})}});
 }
 
-json::value claim_tool() {
+JsonValue claim_tool() {
     return tool(
         "claim_intents", "Claim before you change",
         "Claim the right to change, read or delete files and other resources before you do it, so that no other "
@@ -92,16 +89,12 @@ json::value claim_tool() {
         {});
 }
 
-json::object error_content(std::string_view code, std::string_view message) {
-    return {{"error", {{"code", code}, {"message", message}}}};
-}
-
-std::string in(std::int64_t ms) {
-    return ms > 0 ? " in " + format_duration(std::chrono::milliseconds{ms}) : "";
+std::string in(std::chrono::milliseconds time) {
+    return time > 0ms ? " in " + format_duration(time) : "";
 }
 
 /// Advice to the model after a refusal.
-std::string advice(const std::string& code, std::int64_t retry_in) {
+std::string advice(const std::string& code, std::chrono::milliseconds retry_in) {
     const auto known = code_in(code);
     if (known == Code::die)
         return fmt::format(
@@ -111,13 +104,13 @@ std::string advice(const std::string& code, std::int64_t retry_in) {
     if (known == Code::busy || known == Code::wait_timeout)
         return "Nothing was claimed. Work on something else, or claim again with wait_ms.";
     if (known == Code::stale_epoch) return "A newer process of this agent has taken over; stop working.";
-    if (retry_in > 0) return "Try again" + in(retry_in) + ".";
+    if (retry_in > 0ms) return "Try again" + in(retry_in) + ".";
     return "The same call will be refused again; change it, or tell the user.";
 }
 
 }  // namespace
 
-json::array mcp_tool_list() {
+JsonValue::List mcp_tool_list() {
     return {
         claim_tool(),
         tool("extend_intents", "Extend claims",
@@ -131,7 +124,8 @@ json::array mcp_tool_list() {
              "go on. Releasing a claim that has already ended is no error.",
              schema({{"leases", lease_names("The leases, as claim_intents named them.")},
                      {"paths", lease_names("Or the paths, as you gave them to claim_intents.")},
-                     {"all", {{"type", "boolean"}, {"description", "Everything this session holds."}}}}),
+                     {"all",
+                      JsonValue::object({{"type", "boolean"}, {"description", "Everything this session holds."}})}}),
              {.destructive = true}),
         tool("verify_intents", "Verify claims",
              "Ask the server whether leases are still active, and who holds their resources now. Do this after a pause "
@@ -159,70 +153,68 @@ std::string mcp_instructions(const std::string& holder, const std::string& root)
 
 McpOutcome wrong_arguments(const std::string& problem) {
     return {"Wrong arguments: " + problem + ". Correct them and call again.",
-            error_content("invalid_argument", problem), true};
+            error_object({"invalid_argument", problem}), true};
 }
 
 McpOutcome no_server(const Error& error) {
-    if (code_in(error.code) == Code::cancelled)
-        return {"The call was cancelled.", error_content(error.code, error.message), true};
+    if (code_in(error.code) == Code::cancelled) return {"The call was cancelled.", error_object(error), true};
     const std::string message = error.code == "unreachable" ? describe_unreachable(error.message) : error.message;
     return {fmt::format("No answer from the Holdfast server: {}. Do not change what you have not claimed; tell the "
                         "user, or try again later.",
                         message),
-            error_content(error.code, message), true};
+            error_object({error.code, message}), true};
 }
 
 McpOutcome refused(const Answer& answer) {
-    const std::string conflicts = describe_conflicts(answer.body);
-    const std::string why = conflicts.empty() ? failure_of(answer).message : conflicts;
-    json::object content{{"error", field_of(answer.body, "error")}};
+    const Failure failure = failure_of(answer);
+    const std::string conflicts = describe(failure.conflicts);
+    const std::string why = conflicts.empty() ? failure.message : conflicts;
+    auto content = JsonValue::object({{"error", answer.body["error"]}});
     for (const std::string_view field : {"verdict", "conflicts", "queue_position", "retry_in_ms"})
-        if (const json::value& found = field_of(answer.body, field); !found.is_null()) content[field] = found;
-    return {fmt::format("Refused: {}. {}", why, advice(error_code_of(answer), number_of(answer.body, "retry_in_ms"))),
+        if (const JsonValue* found = answer.body.find(field)) content.set(field, *found);
+    return {fmt::format("Refused: {}. {}", why, advice(failure.code, failure.retry_in.value_or(0ms))),
             std::move(content), true};
 }
 
-json::object brief(const json::value& lease) {
-    json::object brief;
+JsonValue brief(const JsonValue& lease) {
+    auto brief = JsonValue::object();
     for (const std::string_view field : {"id", "resource", "predicate", "holder", "reason", "token"})
-        if (const json::value& found = field_of(lease, field); !found.is_null()) brief[field] = found;
-    brief["expires_in_ms"] = number_of(field_of(lease, "timeline"), "expires_in_ms");
+        if (const JsonValue* found = lease.find(field)) brief.set(field, *found);
+    brief.set("expires_in_ms", lease["timeline"]["expires_in_ms"].number);
     return brief;
 }
 
-json::object brief(const McpLeases::Held& lease) {
-    return {{"id", lease.id},
-            {"resource", lease.resource},
-            {"predicate", lease.predicate},
-            {"token", lease.token},
-            {"expires_in_ms", to_ms(lease.left)}};
+JsonValue brief(const McpLeases::Held& lease) {
+    return JsonValue::object({{"id", lease.id},
+                              {"resource", lease.resource},
+                              {"predicate", lease.predicate},
+                              {"token", lease.token},
+                              {"expires_in_ms", to_ms(lease.left)}});
 }
 
-std::string describe_cut(const json::value& answer) {
-    const json::value& cut = field_of(answer, "ttl_cut");
-    if (cut.is_null()) return "";
-    const auto duration = [&](std::string_view field) {
-        return format_duration(std::chrono::milliseconds{number_of(cut, field)});
-    };
-    return fmt::format("The policy cut the TTL from {} to {}.", duration("requested_ms"), duration("granted_ms"));
+std::string describe_cut(const JsonValue& answer) {
+    const JsonValue& cut = answer["ttl_cut"];
+    if (cut.is(JsonValue::Kind::null)) return "";
+    return fmt::format("The policy cut the TTL from {} to {}.", duration_of(cut["requested_ms"]),
+                       duration_of(cut["granted_ms"]));
 }
 
-void add_notes(McpOutcome& outcome, json::array notes) {
-    for (const json::value& note : notes)
-        outcome.text += "\nNote: " + std::string(note.get_string());
-    outcome.content["notes"] = std::move(notes);
+void add_notes(McpOutcome& outcome, JsonValue::List notes) {
+    for (const JsonValue& note : notes)
+        outcome.text += "\nNote: " + note.text;
+    outcome.content.set("notes", std::move(notes));
 }
 
 void report_lost(McpOutcome& outcome, const std::vector<McpLeases::Lost>& lost) {
-    json::array list;
+    JsonValue::List list;
     std::string names;
     for (const McpLeases::Lost& lease : lost) {
-        json::object one{{"id", lease.id}, {"resource", lease.resource}, {"why", lease.why}};
-        if (!lease.code.empty()) one["code"] = lease.code;
+        auto one = JsonValue::object({{"id", lease.id}, {"resource", lease.resource}, {"why", lease.why}});
+        if (!lease.code.empty()) one.set("code", lease.code);
         list.push_back(std::move(one));
         names += fmt::format("{}{} ({})", names.empty() ? "" : "; ", lease.resource, lease.why);
     }
-    outcome.content["lost"] = std::move(list);
+    outcome.content.set("lost", std::move(list));
     if (names.empty()) return;
     outcome.text = fmt::format(
         "LOST, no longer yours: {}. Stop changing these; claim them again and read what changed "

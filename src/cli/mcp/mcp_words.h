@@ -1,6 +1,5 @@
 #pragma once
 
-#include <boost/json/array.hpp>
 #include <chrono>
 #include <string>
 #include <vector>
@@ -22,7 +21,7 @@ inline constexpr std::size_t max_mcp_leases = 1000;
 inline constexpr std::int64_t max_mcp_list = 1000;
 
 /// The tools, as tools/list shows them: names, descriptions, JSON schemas of the arguments.
-boost::json::array mcp_tool_list();
+JsonValue::List mcp_tool_list();
 
 /// General instructions. Paths are relative to `root`; empty if there is none.
 std::string mcp_instructions(const std::string& holder, const std::string& root);
@@ -35,14 +34,14 @@ McpOutcome no_server(const Error& error);
 McpOutcome refused(const Answer& answer);
 
 /// The fields of a lease that a model needs.
-boost::json::object brief(const boost::json::value& lease);
-boost::json::object brief(const McpLeases::Held& lease);
+JsonValue brief(const JsonValue& lease);
+JsonValue brief(const McpLeases::Held& lease);
 
 /// A sentence that a grant or a renewal has a shorter TTL than requested; empty if it has not.
-std::string describe_cut(const boost::json::value& answer);
+std::string describe_cut(const JsonValue& answer);
 
 /// Adds sentences for the model.
-void add_notes(McpOutcome& outcome, boost::json::array notes);
+void add_notes(McpOutcome& outcome, JsonValue::List notes);
 
 /// Puts the losses first.
 void report_lost(McpOutcome& outcome, const std::vector<McpLeases::Lost>& lost);

@@ -1,7 +1,6 @@
 #include "cli/mcp/mcp_leases.h"
 
 #include <atomic>
-#include <boost/json/object.hpp>
 #include <gtest/gtest.h>
 #include <thread>
 
@@ -10,19 +9,16 @@
 namespace holdfast::cli::mcp {
 namespace {
 
-namespace json = boost::json;
-
-json::value lease(std::string_view id, std::int64_t ttl_ms = 60'000) {
-    return {{"id", id},
-            {"resource", "r"},
-            {"predicate", "MUTATES"},
-            {"token", 17},
-            {"ttl_ms", ttl_ms},
-            {"timeline",
-             {{"renew_in_ms", ttl_ms / 3},
-              {"soft_terminate_in_ms", ttl_ms * 2 / 3},
-              {"hard_terminate_in_ms", ttl_ms * 5 / 6},
-              {"expires_in_ms", ttl_ms}}}};
+JsonValue lease(std::string_view id, std::int64_t ttl_ms = 60'000) {
+    return JsonValue::object({{"id", id},
+                              {"resource", "r"},
+                              {"predicate", "MUTATES"},
+                              {"token", 17},
+                              {"ttl_ms", ttl_ms},
+                              {"timeline", JsonValue::object({{"renew_in_ms", ttl_ms / 3},
+                                                              {"soft_terminate_in_ms", ttl_ms * 2 / 3},
+                                                              {"hard_terminate_in_ms", ttl_ms * 5 / 6},
+                                                              {"expires_in_ms", ttl_ms}})}});
 }
 
 /// A server that answers every renewal in the same way.
@@ -188,17 +184,17 @@ TEST_F(McpLeasesTest, without_time_left_or_sense_are_not_kept) {
     EXPECT_FALSE(leases.keep(lease("a#1", 0), {now}));
     EXPECT_FALSE(leases.keep(lease("a#1", -5), {now}));
     EXPECT_FALSE(leases.keep(lease("a#1", std::int64_t{1} << 60), {now}));
-    EXPECT_FALSE(leases.keep(json::value{17}, {now}));
+    EXPECT_FALSE(leases.keep(JsonValue(17), {now}));
     EXPECT_FALSE(leases.keep(lease(""), {now}));
     EXPECT_EQ(leases.size(), 0U);
 }
 
 TEST_F(McpLeasesTest, count_what_their_request_waited_if_that_makes_sense) {
     const HolderInstant now = holder_clock_now();
-    EXPECT_EQ(McpLeases::asked({{"waited_ms", 6000}}, now).waited, 6s);
-    EXPECT_EQ(McpLeases::asked({{"verdict", "GRANTED"}}, now).waited, 0s);
-    EXPECT_EQ(McpLeases::asked({{"waited_ms", -1}}, now).waited, 0s);
-    EXPECT_EQ(McpLeases::asked({{"waited_ms", "6000"}}, now).waited, 0s);
+    EXPECT_EQ(McpLeases::asked(JsonValue::object({{"waited_ms", 6000}}), now).waited, 6s);
+    EXPECT_EQ(McpLeases::asked(JsonValue::object({{"verdict", "GRANTED"}}), now).waited, 0s);
+    EXPECT_EQ(McpLeases::asked(JsonValue::object({{"waited_ms", -1}}), now).waited, 0s);
+    EXPECT_EQ(McpLeases::asked(JsonValue::object({{"waited_ms", "6000"}}), now).waited, 0s);
 }
 
 TEST_F(McpLeasesTest, whose_answer_was_long_under_way_need_a_renewal_first) {

@@ -1,7 +1,5 @@
 #include "cli/mcp/mcp_protocol.h"
 
-#include <boost/json/parse.hpp>
-#include <boost/json/serialize.hpp>
 #include <gtest/gtest.h>
 
 #include "base/random.h"
@@ -9,8 +7,6 @@
 
 namespace holdfast::cli::mcp {
 namespace {
-
-namespace json = boost::json;
 
 class McpProtocolTest : public testing::Test {
  protected:
@@ -20,17 +16,17 @@ class McpProtocolTest : public testing::Test {
         protocol.take(R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":")" + version +
                       "\"}}");
     }
-    json::value answer(std::string_view line) {
+    JsonValue answer(std::string_view line) {
         const McpReaction reaction = protocol.take(line);
-        return reaction.answers.size() == 1 ? reaction.answers[0] : json::value(reaction.answers);
+        return reaction.answers.size() == 1 ? reaction.answers[0] : JsonValue(reaction.answers);
     }
-    std::int64_t error(std::string_view line) { return answer(line).at("error").at("code").as_int64(); }
+    std::string error(std::string_view line) { return answer(line)["error"]["code"].text; }
 };
 
 TEST_F(McpProtocolTest, gives_ids_back_as_they_came) {
     for (const char* id : {"1", "-7", "18446744073709551615", "\"\"", "\"a\\nb\""}) {
         const auto said = answer(R"({"jsonrpc":"2.0","method":"ping","id":)" + std::string(id) + "}");
-        EXPECT_EQ(json::serialize(said.at("id")), id);
+        EXPECT_EQ(to_text(said["id"]), id);
     }
 }
 
@@ -42,30 +38,29 @@ TEST_F(McpProtocolTest, hands_calls_over_with_the_version_they_are_in) {
     EXPECT_TRUE(reaction.answers.empty());
     EXPECT_EQ(reaction.calls[0].tool, "list_intents");
     EXPECT_EQ(reaction.calls[0].version, "2025-03-26");
-    EXPECT_EQ(reaction.calls[0].arguments.at("limit"), 5);
-    const auto said = protocol.answer(reaction.calls[0], {"text", {{"more", false}}, true});
-    EXPECT_EQ(said.at("id"), "c");
-    EXPECT_TRUE(said.at("result").at("isError").as_bool());
-    EXPECT_FALSE(said.at("result").as_object().contains("structuredContent"));
+    EXPECT_EQ(reaction.calls[0].arguments["limit"].number, 5U);
+    const auto said = protocol.answer(reaction.calls[0], {"text", JsonValue::object({{"more", false}}), true});
+    EXPECT_EQ(said["id"].text, "c");
+    EXPECT_TRUE(said["result"]["isError"].truth);
+    EXPECT_EQ(said["result"].find("structuredContent"), nullptr);
 }
 
 TEST_F(McpProtocolTest, passes_cancellations_on) {
     const auto reaction =
         protocol.take(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"x"}})");
     ASSERT_EQ(reaction.cancelled.size(), 1U);
-    EXPECT_EQ(reaction.cancelled[0], "x");
+    EXPECT_EQ(reaction.cancelled[0].text, "x");
     EXPECT_TRUE(reaction.answers.empty());
 }
 
 TEST_F(McpProtocolTest, has_no_methods_before_a_version_is_agreed) {
-    EXPECT_EQ(error(R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})"), -32602);
-    EXPECT_EQ(error(R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{}})"), -32602);
-    EXPECT_EQ(error(R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":5}})"), -32602);
+    EXPECT_EQ(error(R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})"), "-32602");
+    EXPECT_EQ(error(R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{}})"), "-32602");
+    EXPECT_EQ(error(R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":5}})"), "-32602");
     initialize("2025-11-25");
-    EXPECT_EQ(answer(R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})").at("result").at("tools").as_array().size(),
-              5U);
-    EXPECT_EQ(error(R"({"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}})"), -32602);
-    EXPECT_EQ(error(R"({"jsonrpc":"2.0","id":1,"method":"server/discover"})"), -32601);
+    EXPECT_EQ(answer(R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})")["result"]["tools"].items.size(), 5U);
+    EXPECT_EQ(error(R"({"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}})"), "-32602");
+    EXPECT_EQ(error(R"({"jsonrpc":"2.0","id":1,"method":"server/discover"})"), "-32601");
 }
 
 TEST_F(McpProtocolTest, takes_batches_of_limited_size_and_depth) {
@@ -73,11 +68,11 @@ TEST_F(McpProtocolTest, takes_batches_of_limited_size_and_depth) {
     std::string batch;
     for (int i = 0; i < 65; ++i)
         batch += std::string(i == 0 ? "[" : ",") + R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
-    EXPECT_EQ(error(batch + "]"), -32600);
+    EXPECT_EQ(error(batch + "]"), "-32600");
     const auto mixed = protocol.take(R"([1,{"jsonrpc":"2.0","id":1,"method":"ping"},[]])");
     EXPECT_TRUE(mixed.batch);
     EXPECT_EQ(mixed.answers.size(), 3U);
-    EXPECT_EQ(error(std::string(40, '[') + std::string(40, ']')), -32700);
+    EXPECT_EQ(error(std::string(40, '[') + std::string(40, ']')), "-32700");
 }
 
 TEST_F(McpProtocolTest, survives_random_damage_to_messages) {
@@ -92,17 +87,18 @@ TEST_F(McpProtocolTest, survives_random_damage_to_messages) {
             line[random.below(line.size())] = static_cast<char>(random.below(256));
         if (random.below(4) == 0) line.resize(random.below(line.size()));
         const McpReaction reaction = protocol.take(line);
-        for (const json::value& said : reaction.answers)
-            ASSERT_EQ(said.at("jsonrpc"), "2.0") << line;
+        for (const JsonValue& said : reaction.answers)
+            ASSERT_EQ(said["jsonrpc"].text, "2.0") << line;
     }
 }
 
 TEST(McpToolList, has_schemas_that_allow_nothing_else) {
-    for (const json::value& tool : mcp_tool_list()) {
-        const json::object& schema = tool.at("inputSchema").as_object();
-        EXPECT_EQ(schema.at("type"), "object");
-        EXPECT_EQ(schema.at("additionalProperties"), false);
-        EXPECT_FALSE(tool.at("description").as_string().empty());
+    for (const JsonValue& tool : mcp_tool_list()) {
+        const JsonValue& schema = tool["inputSchema"];
+        EXPECT_EQ(schema["type"].text, "object");
+        ASSERT_NE(schema.find("additionalProperties"), nullptr);
+        EXPECT_FALSE(schema["additionalProperties"].truth);
+        EXPECT_FALSE(tool["description"].text.empty());
     }
 }
 
