@@ -3,18 +3,16 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <boost/json.hpp>
 #include <csignal>
 #include <iostream>
 
+#include "base/json.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "sim/session.h"
 
 namespace holdfast::sim {
 namespace {
-
-namespace json = boost::json;
 
 constexpr int exit_usage = 2;
 constexpr std::uint64_t max_minutes = 60 * 24 * 365;
@@ -31,61 +29,59 @@ class JsonReport final : public Report {
     void finished(const Tally& tally, Seconds elapsed) override { print(object("finished", tally, elapsed)); }
     void failed(const Failure& failure) override { print(object("failed", failure)); }
     void shrinking(const Scenario& scenario) override {
-        print({{"kind", "shrinking"}, {"faults", scenario.faults.size()}, {"holders", scenario.holders}});
+        print(JsonValue::object(
+            {{"kind", "shrinking"}, {"faults", scenario.faults.size()}, {"holders", scenario.holders}}));
     }
     void shrunk(const Failure& failure) override { print(object("shrunk", failure)); }
     void searched(const std::string& what, const Searched& searched, Seconds elapsed) override {
-        json::object line{{"kind", "searched"},
-                          {"trouble", what},
-                          {"states", searched.states},
-                          {"executions", searched.executions},
-                          {"steps", searched.steps},
-                          {"longest", searched.longest},
-                          {"complete", searched.complete},
-                          {"seconds", elapsed.count()}};
+        auto line = JsonValue::object({{"kind", "searched"},
+                                       {"trouble", what},
+                                       {"states", searched.states},
+                                       {"executions", searched.executions},
+                                       {"steps", searched.steps},
+                                       {"longest", searched.longest},
+                                       {"complete", searched.complete},
+                                       {"seconds", elapsed.count()}});
         if (searched.violation) {
-            line["rule"] = searched.violation->rule;
-            line["what"] = searched.violation->what;
-            line["steps_to_it"] = json::array(searched.steps_to_it.begin(), searched.steps_to_it.end());
+            line.set("rule", searched.violation->rule).set("what", searched.violation->what);
+            line.set("steps_to_it", JsonValue::List{searched.steps_to_it.begin(), searched.steps_to_it.end()});
         }
         print(line);
     }
     void refused(const std::string& why) override {
-        print({{"error", {{"code", "invalid_argument"}, {"message", why}}}});
+        print(JsonValue::object({{"error", JsonValue::object({{"code", "invalid_argument"}, {"message", why}})}}));
     }
 
  private:
-    static void print(const json::object& line) {
-        std::cout << printable_json(json::serialize(line)) << '\n' << std::flush;
+    static void print(const JsonValue& line) { std::cout << to_text(line) << '\n' << std::flush; }
+    static JsonValue object(const char* kind, const Tally& tally, Seconds elapsed) {
+        return JsonValue::object({{"kind", kind},
+                                  {"seeds", tally.seeds},
+                                  {"grants", tally.work.grants},
+                                  {"renewals", tally.work.renewals},
+                                  {"handovers", tally.handovers},
+                                  {"restarts", tally.cluster.restarts},
+                                  {"partitions", tally.cluster.partitions},
+                                  {"log_entries", tally.log.entries},
+                                  {"leaders", tally.log.leaders},
+                                  {"policy_changes", tally.admins.done},
+                                  {"messages", tally.cluster.messages},
+                                  {"simulated_seconds", std::chrono::duration<double>(tally.simulated).count()},
+                                  {"stopped", tally.stopped},
+                                  {"seconds", elapsed.count()}});
     }
-    static json::object object(const char* kind, const Tally& tally, Seconds elapsed) {
-        return {{"kind", kind},
-                {"seeds", tally.seeds},
-                {"grants", tally.work.grants},
-                {"renewals", tally.work.renewals},
-                {"handovers", tally.handovers},
-                {"restarts", tally.cluster.restarts},
-                {"partitions", tally.cluster.partitions},
-                {"log_entries", tally.log.entries},
-                {"leaders", tally.log.leaders},
-                {"policy_changes", tally.admins.done},
-                {"messages", tally.cluster.messages},
-                {"simulated_seconds", std::chrono::duration<double>(tally.simulated).count()},
-                {"stopped", tally.stopped},
-                {"seconds", elapsed.count()}};
-    }
-    static json::object object(const char* kind, const Failure& failure) {
-        json::array faults;
+    static JsonValue object(const char* kind, const Failure& failure) {
+        JsonValue::List faults;
         for (const Fault& fault : failure.scenario.faults)
             faults.emplace_back(describe(fault));
-        return {{"kind", kind},
-                {"seed", failure.scenario.seed},
-                {"rule", failure.violation.rule},
-                {"what", failure.violation.what},
-                {"nodes", failure.scenario.nodes},
-                {"holders", failure.scenario.holders},
-                {"faults", std::move(faults)},
-                {"trace", failure.trace}};
+        return JsonValue::object({{"kind", kind},
+                                  {"seed", failure.scenario.seed},
+                                  {"rule", failure.violation.rule},
+                                  {"what", failure.violation.what},
+                                  {"nodes", failure.scenario.nodes},
+                                  {"holders", failure.scenario.holders},
+                                  {"faults", std::move(faults)},
+                                  {"trace", failure.trace}});
     }
 };
 

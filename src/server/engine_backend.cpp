@@ -1,12 +1,12 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/json.hpp>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/random.h"
 #include "server/backend.h"
 #include "server/boot_timer.h"
@@ -283,16 +283,14 @@ class EngineBackend final : public Backend {
     }
 
     std::string store_status() override {
-        boost::system::error_code failed;
-        boost::json::value status = boost::json::parse(engine_.status(), failed);
-        if (failed || !status.is_object()) return engine_.status();
+        auto status = read_json_object(engine_.status());
+        if (!status) return engine_.status();
         const store::cas::FrontMemory memory = front_.memory();
-        status.as_object()["history"] =
-            boost::json::object{{"counter", memory.place.marker.count},
-                                {"position", memory.place.position},
-                                {"synchronous", synchronous_},
-                                {"remembered_in", file_ ? boost::json::value(file_->path()) : nullptr}};
-        return boost::json::serialize(status);
+        status->set("history", JsonValue::object({{"counter", memory.place.marker.count},
+                                                  {"position", memory.place.position},
+                                                  {"synchronous", synchronous_},
+                                                  {"remembered_in", file_ ? JsonValue(file_->path()) : nullptr}}));
+        return to_text(*status);
     }
     const Error* trouble() const override {
         if (front_.trouble()) return &*front_.trouble();

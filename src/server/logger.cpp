@@ -1,11 +1,10 @@
 #include "server/logger.h"
 
-#include <boost/json/serialize.hpp>
-#include <boost/json/string_view.hpp>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "base/json_writer.h"
 #include "base/printable.h"
 
 namespace holdfast::server {
@@ -15,8 +14,8 @@ namespace {
 class JsonMessage final : public spdlog::custom_flag_formatter {
  public:
     void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {
-        const std::string text = printable_json(
-            boost::json::serialize(boost::json::string_view(message.payload.data(), message.payload.size())));
+        std::string text;
+        JsonWriter(text).text({message.payload.data(), message.payload.size()});
         out.append(text.data(), text.data() + text.size());
     }
     std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<JsonMessage>(); }

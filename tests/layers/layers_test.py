@@ -17,6 +17,9 @@ SOURCE = os.environ["HOLDFAST_SOURCE"]
 PURE = ("lease", "codec", "codec/record", "codec/peer", "store", "store/memory", "store/cas", "store/quorum", "consensus",
         "authority", "election", "agreed", "redis", "keys", "keys/controller", "discovery", "discovery/directory")
 IMPURE = re.compile(r'#include *[<"](boost/(asio|beast)|thread|mutex|condition_variable|random)|_clock::now|random_device')
+# There is one JSON reader, whose parser is this.
+JSON_READER = "base/json.cpp"
+JSON_PARSER = re.compile(r"#include <boost/json")
 INCLUDE = re.compile(r'^#include "([^"]+/[^"]+)"', re.MULTILINE)
 
 NAMESPACE = re.compile(r"^namespace (holdfast[\w:]*(?:::inline base)?) \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
@@ -63,6 +66,8 @@ def violations(root):
             target = folder_of(included, rank)
             if target is not None and rank[target] > rank[folder]:
                 found.append(f"src/{path} includes {included}, but {target} is listed below {folder}")
+        if JSON_PARSER.search(text) and path != JSON_READER:
+            found.append(f"src/{path} includes Boost.JSON; base/json.h is our reader")
         if folder in PURE:
             found += [f"src/{path} is in a pure folder, but has {match.group(0)}" for match in IMPURE.finditer(text)]
     return found
@@ -162,6 +167,11 @@ class Planted(unittest.TestCase):
         root = self.tree(**{"src/lease/now.cpp": "auto now = std::chrono::steady_clock::now();\n",
                             "src/lease/thread.h": "#include <thread>\n", "src/server/now.cpp": "#include <thread>\n"})
         self.assertEqual(len(violations(root)), 2)
+
+    def test_a_second_json_reader_is_found(self):
+        text = "#include <boost/json/parse.hpp>\n"
+        root = self.tree(**{"src/base/json.cpp": text, "src/server/config.cpp": text})
+        self.assertEqual(violations(root), ["src/server/config.cpp includes Boost.JSON; base/json.h is our reader"])
 
     def test_a_walk_to_a_function_that_is_gone_is_found(self):
         root = self.tree(**{"src/lease/b.cpp": "void here() {}\n"})

@@ -1,9 +1,10 @@
 #include "discovery/directory/advert.h"
 
 #include <algorithm>
-#include <boost/json.hpp>
 #include <set>
 
+#include "base/json.h"
+#include "base/json_writer.h"
 #include "base/text.h"
 #include "discovery/directory/service_limits.h"
 #include "lease/limits.h"
@@ -12,27 +13,6 @@ namespace holdfast::discovery::directory {
 namespace {
 
 using authority::Refused;
-
-namespace json = boost::json;
-
-std::string text_of(const json::value& value) {
-    if (!value.is_string()) return {};
-    return {value.as_string().begin(), value.as_string().end()};
-}
-
-std::string text_in(const json::object& object, json::string_view name) {
-    const auto* found = object.if_contains(name);
-    return found == nullptr ? std::string() : text_of(*found);
-}
-
-template <class Number>
-Number number_in(const json::object& object, json::string_view name) {
-    const auto* found = object.if_contains(name);
-    if (found == nullptr) return 0;
-    json::error_code error;
-    const auto number = found->to_number<Number>(error);
-    return error ? 0 : number;
-}
 
 bool is_text(std::string_view text, std::size_t max_bytes) {
     return text.size() <= max_bytes && is_utf8(text) && !has_control_characters(text);
@@ -66,40 +46,37 @@ std::optional<Refused> fault_in_metadata(const Update& update) {
 }  // namespace
 
 std::string to_json(const Advert& advert) {
-    json::array alpn(advert.alpn.begin(), advert.alpn.end());
-    json::object metadata;
+    std::string text;
+    JsonWriter json(text);
+    json.open_object().field("address", advert.address).key("alpn").open_array();
+    for (const std::string& name : advert.alpn)
+        json.text(name);
+    json.close_array().key("metadata").open_object();
     for (const auto& [key, value] : advert.metadata)
-        metadata[key] = value;
-    return json::serialize(json::object{{"address", advert.address},
-                                        {"alpn", std::move(alpn)},
-                                        {"metadata", std::move(metadata)},
-                                        {"from", advert.from},
-                                        {"first_seen_ms", advert.first_seen_ms},
-                                        {"life", advert.life},
-                                        {"relay", advert.relay},
-                                        {"connection", advert.connection},
-                                        {"node", advert.node}});
+        json.field(key, value);
+    json.close_object();
+    json.field("from", advert.from).field("first_seen_ms", advert.first_seen_ms).field("life", advert.life);
+    json.field("relay", advert.relay).field("connection", advert.connection);
+    json.field("node", std::uint64_t{advert.node}).close_object();
+    return text;
 }
 
 Advert advert_of(const lease::Lease& lease) {
+    const auto read = read_json_object(lease.metadata);
+    if (!read) return {};
+    const JsonValue& object = *read;
     Advert advert;
-    json::error_code error;
-    const json::value value = json::parse(lease.metadata, error);
-    if (error || !value.is_object()) return advert;
-    const json::object& object = value.as_object();
-    advert.address = text_in(object, "address");
-    advert.from = text_in(object, "from");
-    advert.relay = text_in(object, "relay");
-    advert.first_seen_ms = number_in<std::int64_t>(object, "first_seen_ms");
-    advert.life = number_in<std::uint64_t>(object, "life");
-    advert.connection = number_in<std::uint64_t>(object, "connection");
-    advert.node = number_in<std::uint32_t>(object, "node");
-    if (const auto* alpn = object.if_contains("alpn"); alpn != nullptr && alpn->is_array())
-        for (const json::value& name : alpn->as_array())
-            advert.alpn.push_back(text_of(name));
-    if (const auto* pairs = object.if_contains("metadata"); pairs != nullptr && pairs->is_object())
-        for (const auto& [key, text] : pairs->as_object())
-            advert.metadata.emplace_back(std::string(key.begin(), key.end()), text_of(text));
+    advert.address = object["address"].text;
+    advert.from = object["from"].text;
+    advert.relay = object["relay"].text;
+    advert.first_seen_ms = static_cast<std::int64_t>(object["first_seen_ms"].number);
+    advert.life = object["life"].number;
+    advert.connection = object["connection"].number;
+    advert.node = static_cast<std::uint32_t>(object["node"].number);
+    for (const JsonValue& name : object["alpn"].items)
+        advert.alpn.push_back(name.text);
+    for (const auto& [key, value] : object["metadata"].members)
+        advert.metadata.emplace_back(key, value.text);
     return advert;
 }
 

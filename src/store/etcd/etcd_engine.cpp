@@ -2,8 +2,8 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/json.hpp>
 
+#include "base/json.h"
 #include "base/random.h"
 #include "etcd.pb.h"
 #include "store/etcd/etcd_reads.h"
@@ -160,19 +160,18 @@ void EtcdEngine::on_lost(const std::string& why) {
 }
 
 std::string EtcdEngine::status() const {
-    boost::json::object status{{"engine", "etcd"},
-                               {"addresses", boost::json::value_from(options_.members)},
-                               {"prefix", options_.prefix},
-                               {"reachable", context_.link.is_ready()}};
+    auto status = JsonValue::object({{"engine", "etcd"},
+                                     {"addresses", JsonValue::List{options_.members.begin(), options_.members.end()}},
+                                     {"prefix", options_.prefix},
+                                     {"reachable", context_.link.is_ready()}});
     if (context_.link.is_ready())
-        status["member"] = context_.link.member();
+        status.set("member", context_.link.member());
     else
-        status["why"] = context_.link.last_failure();
-    if (!context_.link.version().empty()) status["version"] = context_.link.version();
-    status["round_trip_us"] = std::chrono::duration_cast<std::chrono::microseconds>(watching_.round_trip()).count();
-    status["revision"] = context_.link.revision();
-    status["records"] = context_.seen.size();
-    return boost::json::serialize(status);
+        status.set("why", context_.link.last_failure());
+    if (!context_.link.version().empty()) status.set("version", context_.link.version());
+    status.set("round_trip_us", std::chrono::duration_cast<std::chrono::microseconds>(watching_.round_trip()).count());
+    status.set("revision", context_.link.revision()).set("records", context_.seen.size());
+    return to_text(status);
 }
 
 }  // namespace

@@ -4,13 +4,12 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/json/object.hpp>
-#include <boost/json/serialize.hpp>
 #include <fmt/format.h>
 #include <limits>
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/random.h"
 #include "lease/resource.h"
 #include "store/postgres/answers.h"
@@ -81,12 +80,17 @@ std::string address_of(const PostgresEngineOptions& options) {
 
 /// The answer to GET /v1/store, without any password.
 std::string status_of(const PostgresEngineOptions& options, const Pool& pool, const Hello& hello) {
-    boost::json::object status{
-        {"engine", "postgres"},     {"address", address_of(options)}, {"schema", options.schema},
-        {"version", hello.version}, {"history", hello.history},       {"reachable", pool.reachable()},
-        {"pool", options.pool},     {"connections", pool.open()},     {"round_trip_us", pool.round_trip() / 1us}};
-    if (!pool.reachable()) status["why"] = pool.why_not();
-    return boost::json::serialize(status);
+    auto status = JsonValue::object({{"engine", "postgres"},
+                                     {"address", address_of(options)},
+                                     {"schema", options.schema},
+                                     {"version", hello.version},
+                                     {"history", hello.history},
+                                     {"reachable", pool.reachable()},
+                                     {"pool", options.pool},
+                                     {"connections", pool.open()},
+                                     {"round_trip_us", pool.round_trip() / 1us}});
+    if (!pool.reachable()) status.set("why", pool.why_not());
+    return to_text(status);
 }
 
 class PostgresEngine final : public cas::Engine, Pool::Owner {

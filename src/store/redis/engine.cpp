@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "lease/resource.h"
 #include "store/redis/engine_impl.h"
 
@@ -278,16 +278,16 @@ void RedisEngine::drop_swaps() {
 }
 
 std::string RedisEngine::status() const {
-    namespace json = boost::json;
-    json::object out{{"engine", "redis"},
-                     {"address", options_.address.shown()},
-                     {"version", nodes_->version()},
-                     {"reachable", nodes_->is_up()},
-                     {"cluster", nodes_->in_cluster()},
-                     {"replicas_waited_for", options_.wait},
-                     {"round_trip_us", std::chrono::floor<std::chrono::microseconds>(nodes_->round_trip()).count()}};
-    if (!nodes_->is_up()) out["why"] = nodes_->why_down().message;
-    return json::serialize(out);
+    auto status = JsonValue::object(
+        {{"engine", "redis"},
+         {"address", options_.address.shown()},
+         {"version", nodes_->version()},
+         {"reachable", nodes_->is_up()},
+         {"cluster", nodes_->in_cluster()},
+         {"replicas_waited_for", options_.wait},
+         {"round_trip_us", std::chrono::floor<std::chrono::microseconds>(nodes_->round_trip()).count()}});
+    if (!nodes_->is_up()) status.set("why", nodes_->why_down().message);
+    return to_text(status);
 }
 
 }  // namespace holdfast::store::redis
