@@ -31,8 +31,9 @@ struct Conflict {
     std::string holder{};
     std::string reason{};
     std::chrono::milliseconds expires_in{0};
-    bool waiting = false;   ///< a waiting request that is served first, not a lease
-    bool reserved = false;  ///< a reservation of a restarting agent, not a lease (R5)
+    bool waiting = false;     ///< a waiting request that is served first, not a lease
+    bool reserved = false;    ///< a reservation of a restarting agent, not a lease (R5)
+    std::uint64_t token = 0;  ///< of the lease, or of the one that is reserved; 0: a waiting request
 };
 
 /// The reason why a lease was not granted, or was lost.

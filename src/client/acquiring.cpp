@@ -95,6 +95,15 @@ std::optional<Failure> Acquiring::problem() const {
 }
 
 Acquired Acquiring::run() {
+    auto result = take();
+    if (auto* failure = std::get_if<Failure>(&result)) return std::move(*failure);
+    auto& taken = std::get<Taken>(result);
+    auto state = std::make_shared<Lease::State>(std::move(taken.grants), taken.session, taken.deadlines, core_);
+    core_->keeper.add({state, taken.deadlines, keep_});
+    return Lease(std::move(state));
+}
+
+std::variant<Acquiring::Taken, Failure> Acquiring::take() {
     if (auto wrong = problem()) return std::move(*wrong);
     if (stop_.stop_requested()) return cancelled(NoAnswer{{}, true});
     while (true) {
@@ -104,7 +113,7 @@ Acquired Acquiring::run() {
         Failure failure;
         if (const auto* grants = std::get_if<std::vector<TimedGrant>>(&reply)) {
             auto settled = settle(*grants);
-            if (auto* lease = std::get_if<Lease>(&settled)) return std::move(*lease);
+            if (auto* taken = std::get_if<Taken>(&settled)) return std::move(*taken);
             failure = std::move(std::get<Failure>(settled));
         } else {
             failure = std::move(std::get<Failure>(reply));
@@ -117,7 +126,7 @@ Acquired Acquiring::run() {
 
 /// Best effort to leave no lease behind: a grant that crossed the stop is released, and if an answer was lost, the
 /// request is repeated once with its key and without a wait, to learn of a grant (G7).
-Acquired Acquiring::cancelled(AcquireReply reply) {
+Failure Acquiring::cancelled(AcquireReply reply) {
     const auto* nothing = std::get_if<NoAnswer>(&reply);
     const bool unknown = nothing != nullptr && (unanswered_ || !nothing->unsent);
     if (unknown) {
@@ -177,9 +186,9 @@ void Acquiring::pause(Duration at_most) {
     std::condition_variable_any().wait_for(lock, stop_, std::min(left, jittered), [] { return false; });
 }
 
-/// Makes a lease of a grant, if enough of it is left. After a long wait, in which the clocks may have drifted apart, or
+/// Takes a grant over, if enough of it is left. After a long wait, in which the clocks may have drifted apart, or
 /// a slow answer, much of the TTL is used up by the holder's clock: the lease is renewed first (T3).
-std::variant<Lease, Failure> Acquiring::settle(const std::vector<TimedGrant>& timed) {
+std::variant<Acquiring::Taken, Failure> Acquiring::settle(const std::vector<TimedGrant>& timed) {
     const HolderInstant now = holder_clock_now();
     std::vector<Grant> grants;
     auto deadlines = deadlines_of(timed.front(), now);
@@ -196,9 +205,7 @@ std::variant<Lease, Failure> Acquiring::settle(const std::vector<TimedGrant>& ti
         give_back(grants);
         return std::move(*failure);
     }
-    auto state = std::make_shared<Lease::State>(std::move(grants), ask_.session, deadlines, core_);
-    core_->keeper.add({state, deadlines, keep_});
-    return Lease(std::move(state));
+    return Taken{std::move(grants), ask_.session, deadlines, timed.front().timing};
 }
 
 /// Renews at once. Without an answer the deadlines stay as they were.

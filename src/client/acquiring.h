@@ -42,11 +42,21 @@ class Acquiring {
 
     Acquired run();
 
+    /// Leases that were granted together, and are held until the earliest of their deadlines.
+    struct Taken {
+        std::vector<Grant> grants;
+        std::string session;
+        lease::HolderDeadlines deadlines;
+        Timing timing;  ///< of the first of them
+    };
+    /// As run(), for a caller that keeps the leases itself.
+    std::variant<Taken, Failure> take();
+
  private:
     AcquireReply ask();
-    Acquired cancelled(AcquireReply reply);
+    Failure cancelled(AcquireReply reply);
     void give_back(const std::vector<Grant>& grants) const;
-    std::variant<Lease, Failure> settle(const std::vector<TimedGrant>& grants);
+    std::variant<Taken, Failure> settle(const std::vector<TimedGrant>& grants);
     std::optional<Failure> confirm(const std::vector<Grant>& grants, lease::HolderDeadlines& deadlines);
     bool may_ask_again(const Failure& failure) const;
     bool goes_on(const Failure& failure) const { return !goes_on_ || goes_on_(failure); }

@@ -60,7 +60,10 @@ bool Client::Core::release(const std::vector<Grant>& grants, const std::string& 
     client::NamedLeases names{holder, {}, epoch->get(), session};
     for (const auto& grant : grants)
         names.leases.push_back({grant.id, {}});
-    return static_cast<bool>(transport->release(names, within));
+    const auto replies = transport->release(names, within);
+    return replies && std::ranges::all_of(*replies, [](const client::ReleaseReply& reply) {
+               return std::holds_alternative<client::Released>(reply);
+           });
 }
 
 Client::Client(ClientOptions options) : core_(Core::make(config_of(options))) {}

@@ -81,10 +81,10 @@ Result<std::vector<RenewReply>> HttpTransport::renew(const NamedLeases& leases, 
     return replies;
 }
 
-Result<void> HttpTransport::release(const NamedLeases& leases, Duration timeout) {
+Result<std::vector<ReleaseReply>> HttpTransport::release(const NamedLeases& leases, Duration timeout) {
     Loan connection(*this);
     const HolderInstant until = holder_clock_now() + timeout;
-    Result<void> told;
+    std::vector<ReleaseReply> replies;
     for (const NamedLease& lease : leases.leases) {
         const Duration left = until - holder_clock_now();
         if (left <= Duration::zero()) return Error{"unreachable", "no time was left to release " + lease.id};
@@ -92,9 +92,9 @@ Result<void> HttpTransport::release(const NamedLeases& leases, Duration timeout)
         auto response = connection->send(request, left);
         if (!response) response = connection->send(request, std::max(until - holder_clock_now(), Duration::zero()));
         if (!response) return response.error();
-        if (response->status != 200) told = read_error(*response);
+        replies.push_back(read_release(*response));
     }
-    return told;
+    return replies;
 }
 
 Result<AgentKnown> HttpTransport::register_agent(const AgentAsk& agent, Duration timeout) {

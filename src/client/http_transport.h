@@ -22,7 +22,7 @@ class HttpTransport final : public Transport {
 
     AcquireReply acquire(const AcquireAsk& ask, Duration timeout, const std::stop_token& stop) override;
     Result<std::vector<RenewReply>> renew(const NamedLeases& leases, Duration timeout) override;
-    Result<void> release(const NamedLeases& leases, Duration timeout) override;
+    Result<std::vector<ReleaseReply>> release(const NamedLeases& leases, Duration timeout) override;
     Result<AgentKnown> register_agent(const AgentAsk& agent, Duration timeout) override;
     Result<void> declare_restart(const AgentAsk& agent, Duration timeout) override;
     Result<std::vector<VerifiedLease>> verify_all(const AgentAsk& agent, Duration timeout) override;

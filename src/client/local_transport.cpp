@@ -54,19 +54,20 @@ Result<authority::AcquireRequest> to_request(const AcquireAsk& ask) {
     return request;
 }
 
-Timing timing_of(const authority::HeldLease& held) {
-    return {held.timeline, held.lease.ttl};
+Timing timing_of(const authority::HeldLease& held, const std::optional<authority::TtlCut>& cut) {
+    return {held.timeline, held.lease.ttl, cut ? std::optional(cut->requested) : std::nullopt};
+}
+
+Grant grant_of(const authority::HeldLease& held) {
+    return {to_string(lease::LeaseName{held.resource, held.lease.token}),
+            std::string(lease::split_name(held.resource).resource), std::string(to_string(held.lease.predicate)),
+            held.lease.token};
 }
 
 AcquireReply to_reply(const authority::AcquireGranted& granted, HolderInstant sent_at) {
     std::vector<TimedGrant> grants;
     for (const auto& held : granted.leases)
-        grants.push_back({{to_string(lease::LeaseName{held.resource, held.lease.token}),
-                           std::string(lease::split_name(held.resource).resource),
-                           std::string(to_string(held.lease.predicate)), held.lease.token},
-                          timing_of(held),
-                          sent_at,
-                          granted.waited});
+        grants.push_back({grant_of(held), timing_of(held, granted.ttl_cut), sent_at, granted.waited});
     return grants;
 }
 
@@ -78,7 +79,8 @@ AcquireReply to_reply(const authority::AcquireBusy& busy) {
     for (const auto& [resource, conflict] : busy.conflicts)
         failure.conflicts.push_back({std::string(lease::split_name(resource).resource),
                                      std::string(to_string(conflict.predicate)), conflict.holder, conflict.reason,
-                                     whole_ms(conflict.expires_in), conflict.token == 0, conflict.reserved});
+                                     whole_ms(conflict.expires_in), conflict.token == 0, conflict.reserved,
+                                     conflict.token});
     return failure;
 }
 
@@ -140,20 +142,21 @@ Result<std::vector<RenewReply>> LocalTransport::renew(const NamedLeases& leases,
     request.caller.address = "local";
     request.holder = leases.holder;
     request.epoch = leases.epoch;
+    request.ttl = leases.ttl;
     for (const auto& lease : leases.leases)
         request.leases.push_back({name_of(lease), lease.progress});
     std::vector<RenewReply> replies;
     for (const auto& answer : local_->renew(std::move(request))) {
         if (const auto* renewed = std::get_if<authority::RenewedLease>(&answer.result))
-            replies.emplace_back(timing_of(renewed->held));
+            replies.emplace_back(Renewed{timing_of(renewed->held, renewed->ttl_cut), grant_of(renewed->held)});
         else
             replies.emplace_back(to_error(std::get<authority::Refused>(answer.result)));
     }
     return replies;
 }
 
-Result<void> LocalTransport::release(const NamedLeases& leases, Duration) {
-    Result<void> told;
+Result<std::vector<ReleaseReply>> LocalTransport::release(const NamedLeases& leases, Duration) {
+    std::vector<ReleaseReply> replies;
     for (const auto& lease : leases.leases) {
         authority::ReleaseRequest request;
         request.caller.address = "local";
@@ -162,9 +165,12 @@ Result<void> LocalTransport::release(const NamedLeases& leases, Duration) {
         request.epoch = leases.epoch;
         request.session = leases.session;
         const auto answer = local_->release(std::move(request));
-        if (const auto* refused = std::get_if<authority::Refused>(&answer)) told = to_error(*refused);
+        if (const auto* refused = std::get_if<authority::Refused>(&answer))
+            replies.emplace_back(to_error(*refused));
+        else
+            replies.emplace_back(Released{std::string(to_string(std::get<authority::ReleaseAnswer>(answer).state))});
     }
-    return told;
+    return replies;
 }
 
 Result<AgentKnown> LocalTransport::register_agent(const AgentAsk& agent, Duration) {

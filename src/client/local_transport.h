@@ -18,7 +18,7 @@ class LocalTransport final : public Transport {
 
     AcquireReply acquire(const AcquireAsk& ask, Duration timeout, const std::stop_token& stop) override;
     Result<std::vector<RenewReply>> renew(const NamedLeases& leases, Duration timeout) override;
-    Result<void> release(const NamedLeases& leases, Duration timeout) override;
+    Result<std::vector<ReleaseReply>> release(const NamedLeases& leases, Duration timeout) override;
     Result<AgentKnown> register_agent(const AgentAsk& agent, Duration timeout) override;
     Result<void> declare_restart(const AgentAsk& agent, Duration timeout) override;
     Result<std::vector<VerifiedLease>> verify_all(const AgentAsk& agent, Duration timeout) override;

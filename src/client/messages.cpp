@@ -50,21 +50,27 @@ Timing read_timing(JsonFields& lease) {
             read_ms(lease, "ttl_ms")};
 }
 
-TimedGrant read_grant(JsonFields& lease) {
-    Grant grant{lease.need_text("id"), lease.need_text("resource"), lease.need_text("predicate"),
-                lease.need_whole("token", 0, max_number)};
-    return {.grant = std::move(grant), .timing = read_timing(lease)};
+Grant read_grant(JsonFields& lease) {
+    return {lease.need_text("id"), lease.need_text("resource"), lease.need_text("predicate"),
+            lease.need_whole("token", 0, max_number)};
+}
+
+/// The requested TTL, if the policy cut it.
+std::optional<Duration> read_cut(JsonFields& answer) {
+    if (!answer.has("ttl_cut")) return std::nullopt;
+    JsonFields cut = answer.need_object("ttl_cut");
+    return read_ms(cut, "requested_ms");
 }
 
 AcquireReply read_granted(const HttpResponse& response) {
     const JsonValue body = body_of(response);
     JsonFields answer(body);
     const Duration waited = read_optional_ms(answer, "waited_ms").value_or(0ms);
+    const auto cut_from = read_cut(answer);
     std::vector<TimedGrant> grants;
     for (JsonFields& lease : answer.need_objects("leases")) {
-        grants.push_back(read_grant(lease));
-        grants.back().sent_at = response.sent_at;
-        grants.back().waited = waited;
+        grants.push_back({read_grant(lease), read_timing(lease), response.sent_at, waited});
+        grants.back().timing.cut_from = cut_from;
     }
     if (answer.mistake() || grants.empty()) return NoAnswer{std::string(no_sense)};
     return grants;
@@ -77,7 +83,8 @@ std::vector<Conflict> read_conflicts(JsonFields& answer) {
         conflicts.push_back({conflict.need_text("resource"), conflict.need_text("predicate"),
                              conflict.need_text("holder"), conflict.text("reason").value_or(""),
                              read_ms(conflict, "expires_in_ms"), conflict.boolean("waiting").value_or(false),
-                             conflict.boolean("reserved").value_or(false)});
+                             conflict.boolean("reserved").value_or(false),
+                             conflict.whole("token", 0, max_number).value_or(0)});
     return conflicts;
 }
 
@@ -264,7 +271,11 @@ Result<std::vector<RenewReply>> read_renew(const NamedLeases& leases, const Http
             by_id.insert_or_assign(id, read_error(result));
         } else {
             JsonFields lease = result.need_object("lease");
-            by_id.insert_or_assign(id, read_timing(lease));
+            Renewed renewed{read_timing(lease)};
+            renewed.timing.cut_from = read_cut(result);
+            renewed.grant = {id, lease.text("resource").value_or(""), lease.text("predicate").value_or(""),
+                             lease.whole("token", 0, max_number).value_or(0)};
+            by_id.insert_or_assign(id, std::move(renewed));
         }
     }
     if (answer.mistake()) return bad_answer();
@@ -275,6 +286,15 @@ Result<std::vector<RenewReply>> read_renew(const NamedLeases& leases, const Http
         replies.push_back(found->second);
     }
     return replies;
+}
+
+ReleaseReply read_release(const HttpResponse& response) {
+    if (response.status != 200) return read_error(response);
+    const JsonValue body = body_of(response);
+    JsonFields answer(body);
+    std::string state = answer.need_text("state");
+    if (answer.mistake()) return bad_answer();
+    return Released{std::move(state)};
 }
 
 Error read_error(const HttpResponse& response) {

@@ -33,6 +33,7 @@ std::string lease_target(std::string_view id);
 
 /// Releases one of these leases.
 HttpRequest release_request(const NamedLeases& leases, const std::string& id);
+ReleaseReply read_release(const HttpResponse& response);
 
 /// The code and message of an error answer; `bad_answer` if it has none.
 Error read_error(const HttpResponse& response);

@@ -24,11 +24,11 @@ RenewalBatch::Answer judge(Keeper::Key key, std::span<const RenewReply> replies,
         return means_lost(error.code) ? 2 : code_in(error.code) == Code::renewal_barred ? 1 : 0;
     };
     for (const auto& reply : replies) {
-        if (const auto* timing = std::get_if<Timing>(&reply)) {
+        if (const auto* renewed = std::get_if<Renewed>(&reply)) {
             const lease::HolderDeadlines one{lease::TimedAnswer{.sent_at = exchange.sent_at,
                                                                 .arrived_at = exchange.arrived_at,
-                                                                .timeline = timing->timeline,
-                                                                .ttl = timing->ttl}};
+                                                                .timeline = renewed->timing.timeline,
+                                                                .ttl = renewed->timing.ttl}};
             deadlines = deadlines ? deadlines->earlier_of(one) : one;
         } else if (const auto& error = std::get<Error>(reply); why == nullptr || weight(error) > weight(*why)) {
             why = &error;

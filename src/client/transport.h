@@ -43,6 +43,7 @@ struct AcquireAsk {
 struct Timing {
     lease::Timeline timeline;
     Duration ttl{};
+    std::optional<Duration> cut_from{};  ///< the requested TTL, if the policy cut it
 };
 struct TimedGrant {
     Grant grant;
@@ -70,7 +71,16 @@ struct NamedLeases {
     std::optional<Duration> ttl{};  ///< for a renewal; none: as before
 };
 /// For each lease: renewed, or the error.
-using RenewReply = std::variant<Timing, Error>;
+struct Renewed {
+    Timing timing;
+    Grant grant{};  ///< as far as the authority describes it
+};
+using RenewReply = std::variant<Renewed, Error>;
+/// For each lease: the state in which it is now (`RELEASED`, `EXPIRED`, …), or the error.
+struct Released {
+    std::string state;
+};
+using ReleaseReply = std::variant<Released, Error>;
 
 /// An agent as a request names it, and as the authority knows it.
 struct AgentAsk {
@@ -106,8 +116,8 @@ class Transport {
     /// (`stale_epoch`).
     virtual Result<std::vector<RenewReply>> renew(const NamedLeases& leases, Duration timeout) = 0;
 
-    /// Success if the authority answered for every lease; it does not matter which of them it still knew (R2).
-    virtual Result<void> release(const NamedLeases& leases, Duration timeout) = 0;
+    /// One answer for each lease, in order; an error if one of them got no answer.
+    virtual Result<std::vector<ReleaseReply>> release(const NamedLeases& leases, Duration timeout) = 0;
 
     /// Registers an agent, or updates it (G5).
     virtual Result<AgentKnown> register_agent(const AgentAsk& agent, Duration timeout) = 0;

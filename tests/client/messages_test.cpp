@@ -46,13 +46,15 @@ TEST(Messages, take_the_grant_out_of_an_answer) {
     const auto reply =
         read(201, R"({"verdict": "GRANTED", "leases": [{"id": "a#7", "resource": "a", "predicate": "MUTATES",
         "token": 7, "ttl_ms": 60000, "timeline": {"renew_in_ms": 20000, "soft_terminate_in_ms": 40000,
-        "hard_terminate_in_ms": 50000, "expires_in_ms": 60000}, "something_new": true}]})");
+        "hard_terminate_in_ms": 50000, "expires_in_ms": 60000}, "something_new": true}],
+        "ttl_cut": {"requested_ms": 90000, "granted_ms": 60000}})");
     const auto* grants = std::get_if<std::vector<TimedGrant>>(&reply);
     ASSERT_NE(grants, nullptr);
     ASSERT_EQ(grants->size(), 1U);
     EXPECT_EQ(grants->front().grant.id, "a#7");
     EXPECT_EQ(grants->front().grant.token, 7U);
     EXPECT_EQ(grants->front().timing.ttl, 60s);
+    EXPECT_EQ(grants->front().timing.cut_from, 90s);
     EXPECT_EQ(grants->front().timing.timeline, (lease::Timeline{20s, 40s, 50s, 60s}));
 }
 
@@ -106,6 +108,7 @@ TEST(Messages, tell_who_stands_in_the_way) {
     ASSERT_EQ(failure->conflicts.size(), 3U);
     EXPECT_EQ(failure->conflicts[0].holder, "bob");
     EXPECT_EQ(failure->conflicts[0].reason, "formatting");
+    EXPECT_EQ(failure->conflicts[0].token, 6U);
     EXPECT_FALSE(failure->conflicts[0].waiting);
     EXPECT_TRUE(failure->conflicts[1].waiting);
     EXPECT_FALSE(failure->conflicts[1].reserved);
@@ -132,15 +135,19 @@ TEST(Messages, read_an_error_that_is_none_as_a_bad_answer) {
 }
 
 TEST(Messages, match_renewals_by_name_and_not_by_order) {
-    const std::string timing = R"("lease": {"ttl_ms": 9, "timeline": {"renew_in_ms": 3, "soft_terminate_in_ms": 6,
-        "hard_terminate_in_ms": 7, "expires_in_ms": 9}})";
+    const std::string lease =
+        R"("lease": {"id": "a#1", "resource": "a", "predicate": "CONSUMES", "token": 1, "ttl_ms": 9, "timeline": {"renew_in_ms": 3, "soft_terminate_in_ms": 6,
+        "hard_terminate_in_ms": 7, "expires_in_ms": 9}}, "ttl_cut": {"requested_ms": 20, "granted_ms": 9})";
     const auto replies =
         read_renew(two_leases, {200, R"({"results": [{"id": "b#2", "result": "REJECTED", "error": {"code":
         "lease_expired", "message": "m"}}, {"id": "a#1", "result": "RENEWED", )" +
-                                         timing + "}]}"});
+                                         lease + "}]}"});
     ASSERT_TRUE(replies);
     ASSERT_EQ(replies->size(), 2U);
-    EXPECT_EQ(std::get<Timing>((*replies)[0]).ttl, 9ms);
+    const auto& renewed = std::get<Renewed>((*replies)[0]);
+    EXPECT_EQ(renewed.timing.ttl, 9ms);
+    EXPECT_EQ(renewed.timing.cut_from, 20ms);
+    EXPECT_EQ(renewed.grant.predicate, "CONSUMES");
     EXPECT_EQ(std::get<Error>((*replies)[1]).code, "lease_expired");
 }
 
@@ -182,6 +189,14 @@ TEST(Messages, do_not_believe_an_answer_that_leaves_a_renewal_out) {
     EXPECT_FALSE(read_renew(one_lease, {200, "nonsense"}));
     EXPECT_EQ(read_renew(one_lease, {503, R"({"error": {"code": "stopping", "message": "m"}})"}).error().code,
               "stopping");
+}
+
+TEST(Messages, tell_the_state_of_a_lease_that_was_given_back) {  // R2
+    const auto reply = read_release({200, R"({"id": "a#1", "released": false, "state": "EXPIRED"})"});
+    EXPECT_EQ(std::get<Released>(reply).state, "EXPIRED");
+    EXPECT_EQ(std::get<Error>(read_release({200, "{}"})).code, "bad_answer");
+    EXPECT_EQ(std::get<Error>(read_release({403, R"({"error": {"code": "not_holder", "message": "m"}})"})).code,
+              "not_holder");
 }
 
 TEST(AgentMessages, register_with_what_was_given) {

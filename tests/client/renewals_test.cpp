@@ -19,7 +19,7 @@ std::vector<std::string> ids_of(const RenewalBatch& batch) {
 }
 
 RenewReply renewed(Duration ttl) {
-    return Timing{{ttl / 3, ttl * 2 / 3, ttl * 5 / 6, ttl}, ttl};
+    return Renewed{{{ttl / 3, ttl * 2 / 3, ttl * 5 / 6, ttl}, ttl}};
 }
 
 RenewalBatch::Answer answer_to_two(const RenewReply& first, const RenewReply& second) {

@@ -35,8 +35,4 @@ client::NamedLeases McpAgent::named(const std::vector<std::string>& ids) const {
     return leases;
 }
 
-client::HttpRequest McpAgent::release_request(const std::string& id) const {
-    return client::release_request(named({}), id);
-}
-
 }  // namespace holdfast::cli::mcp

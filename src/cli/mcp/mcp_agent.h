@@ -34,7 +34,6 @@ class McpAgent {
 
     /// Leases of this holder, for a request.
     client::NamedLeases named(const std::vector<std::string>& ids) const;
-    client::HttpRequest release_request(const std::string& id) const;
 
  private:
     const Config config_;

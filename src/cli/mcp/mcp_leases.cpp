@@ -5,35 +5,16 @@
 
 #include "base/clock.h"
 #include "base/code.h"
-#include "cli/api.h"
+#include "client/keeper.h"
 #include "client/lease_state.h"
 
 namespace holdfast::cli::mcp {
 namespace {
 
-/// No valid timeline is longer; a larger value is malformed, and could overflow.
-constexpr std::uint64_t max_milliseconds = std::uint64_t{1000} * 60 * 60 * 24 * 365;
 /// Beyond this limit the oldest losses are dropped: a model that never asks must not exhaust memory.
 constexpr std::size_t max_lost = 1000;
 /// One lease has few spellings.
 constexpr std::size_t max_paths = 16;
-/// For one renewal message.
-constexpr Duration renewal_timeout = 10s;
-
-std::optional<lease::HolderDeadlines> deadlines_in(const JsonValue& lease, const McpLeases::Asked& asked,
-                                                   HolderInstant now) {
-    const auto ms = [](const JsonValue& object, std::string_view field) {
-        const std::uint64_t number = object[field].number;
-        return std::chrono::milliseconds{number <= max_milliseconds ? number : 0};
-    };
-    const JsonValue& timeline = lease["timeline"];
-    const lease::Timeline read{ms(timeline, "renew_in_ms"), ms(timeline, "soft_terminate_in_ms"),
-                               ms(timeline, "hard_terminate_in_ms"), ms(timeline, "expires_in_ms")};
-    const auto ttl = ms(lease, "ttl_ms");
-    if (read.expires_in <= 0s || ttl <= 0s) return std::nullopt;
-    return lease::HolderDeadlines{lease::TimedAnswer{
-        .sent_at = asked.sent_at, .arrived_at = now, .timeline = read, .ttl = ttl, .waited = asked.waited}};
-}
 
 /// The reason of a loss, in words for a model.
 Error told(const Failure& lost) {
@@ -55,37 +36,68 @@ McpLeases::~McpLeases() {
         entry.lease->abandon();
 }
 
-/// REQUIRES: the lock is held.
-const std::shared_ptr<Client::Core>& McpLeases::client() {
+std::shared_ptr<Client::Core> McpLeases::client() {
+    const std::lock_guard lock(mutex_);
     if (!client_)
         client_ = Client::Core::make(
-            {.transport = transport_, .holder = agent_.holder(), .timeout = renewal_timeout, .problem = {}});
+            {.transport = transport_, .holder = agent_.holder(), .timeout = answer_timeout, .problem = {}});
     if (const auto epoch = agent_.epoch()) client_->epoch->set(*epoch);
     return client_;
 }
 
-McpLeases::Asked McpLeases::asked(const JsonValue& answer, HolderInstant sent_at) {
-    const std::uint64_t waited = answer["waited_ms"].number;
-    return {sent_at, std::chrono::milliseconds{waited <= max_milliseconds ? waited : 0}};
+std::variant<client::Timing, Failure> McpLeases::acquire(std::vector<Intent> intents, AcquireOptions options) {
+    options.session = agent_.session();
+    options.name_space = agent_.name_space();
+    auto result = client::Acquiring(client(), std::move(intents), options).take();
+    if (auto* failure = std::get_if<Failure>(&result)) return std::move(*failure);
+    const auto& taken = std::get<client::Acquiring::Taken>(result);
+    for (const Grant& grant : taken.grants)
+        keep(grant, taken.deadlines);
+    return taken.timing;
 }
 
-bool McpLeases::needs_renewal(const JsonValue& lease, const Asked& asked) {
-    const HolderInstant now = holder_clock_now();
-    const auto deadlines = deadlines_in(lease, asked, now);
-    return deadlines && deadlines->renew_at() <= now;
+Result<std::vector<client::RenewReply>> McpLeases::renew(client::Transport& way, const std::vector<std::string>& ids,
+                                                         std::optional<Duration> ttl) {
+    client::NamedLeases names = agent_.named(ids);
+    names.ttl = ttl;
+    const HolderInstant sent_at = holder_clock_now();
+    auto replies = way.renew(names, answer_timeout);
+    if (!replies) return replies;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        client::RenewReply& reply = (*replies)[i];
+        if (const auto* error = std::get_if<Error>(&reply)) {
+            if (client::means_lost(error->code)) lose(ids[i], *error);
+            continue;
+        }
+        const auto& [timing, grant] = std::get<client::Renewed>(reply);
+        const HolderInstant now = holder_clock_now();
+        const lease::HolderDeadlines deadlines{
+            lease::TimedAnswer{.sent_at = sent_at, .arrived_at = now, .timeline = timing.timeline, .ttl = timing.ttl}};
+        if (deadlines.held(now))
+            keep(grant, deadlines);
+        else
+            reply = Error{"unreachable", "the server's answer came too late to be of use"};
+    }
+    return replies;
 }
 
-bool McpLeases::keep(const JsonValue& lease, const Asked& asked) {
-    const std::string id = lease["id"].text;
-    const HolderInstant now = holder_clock_now();
-    const auto deadlines = deadlines_in(lease, asked, now);
-    if (id.empty() || !deadlines || !deadlines->held(now)) return false;
-    const Grant grant{id, lease["resource"].text, lease["predicate"].text, lease["token"].number};
+Result<client::ReleaseReply> McpLeases::release(client::Transport& way, const std::string& id, Duration within) {
+    forget(id);
+    auto replies = way.release(agent_.named({id}), within);
+    if (!replies) return replies.error();
+    return std::move(replies->front());
+}
+
+/// Adds the lease, or gives one that is held new deadlines.
+void McpLeases::keep(Grant grant, const lease::HolderDeadlines& deadlines) {
+    const auto core = client();
     const std::lock_guard lock(mutex_);
-    const auto kept = std::make_shared<Lease::State>(std::vector{grant}, agent_.session(), *deadlines, client());
-    client_->keeper.add({kept, *deadlines});
-    if (const auto before = std::exchange(leases_[id].lease, kept)) before->abandon();
-    return true;
+    auto& place = leases_[grant.id].lease;
+    const auto before = place;
+    if (before) grant = before->grants.front();
+    place = std::make_shared<Lease::State>(std::vector{std::move(grant)}, agent_.session(), deadlines, core);
+    core->keeper.add({place, deadlines});
+    if (before) before->abandon();
 }
 
 void McpLeases::forget(const std::string& id) {
@@ -142,8 +154,7 @@ std::vector<McpLeases::Held> McpLeases::held() {
     for (const auto& [id, entry] : leases_) {
         const Duration left = entry.lease->remaining().end;
         if (left <= Duration::zero()) continue;
-        const Grant& grant = entry.lease->grants.front();
-        list.push_back({id, grant.resource, grant.predicate, grant.token, left, entry.paths});
+        list.push_back({entry.lease->grants.front(), left, entry.paths});
     }
     return list;
 }

@@ -6,26 +6,25 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
-#include "base/json.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "cli/mcp/mcp_agent.h"
+#include "client/acquiring.h"
 #include "client/client_core.h"
 #include "client/transport.h"
 
 namespace holdfast::cli::mcp {
 
-/// The leases that an MCP server holds for its model, which sends no heartbeats: the client library keeps them. A loss
-/// is remembered until it has been reported. May be used from several threads.
+/// The leases that an MCP server holds for its model, which sends no heartbeats: the client library acquires and keeps
+/// them, each by itself, so that a part of what was claimed together can be released. A loss is remembered until it has
+/// been reported. May be used from several threads.
 class McpLeases {
  public:
     struct Held {
-        std::string id;
-        std::string resource;
-        std::string predicate;
-        std::uint64_t token = 0;
+        Grant grant;
         Duration left{};
         std::set<std::string> paths;  ///< the paths by which the model claimed it
     };
@@ -35,28 +34,28 @@ class McpLeases {
         std::string code;  ///< code of the refusal that ended it; empty: no server answered in time
         std::string why;
     };
-    /// When a grant or a renewal was requested, and how long the request then waited for its turn.
-    struct Asked {
-        HolderInstant sent_at;
-        Duration waited{};
-    };
 
-    /// From the server's answer to a request for leases.
-    static Asked asked(const JsonValue& answer, HolderInstant sent_at);
+    /// For one message and its answer, without a wait for a turn.
+    static constexpr Duration answer_timeout = 10s;
 
-    /// The transport renews the leases of this agent. It is used, and a thread started, once a lease is kept.
+    /// A thread is started at the first claim.
     McpLeases(std::shared_ptr<client::Transport> transport, const McpAgent& agent);
     ~McpLeases();
     McpLeases(const McpLeases&) = delete;
     McpLeases& operator=(const McpLeases&) = delete;
 
-    /// Adds or updates a lease as described in the server's grant or renewal. Returns false, with nothing changed, if
-    /// the description is malformed or no time is left.
-    bool keep(const JsonValue& lease, const Asked& asked);
-    /// True if the first renewal is due already, because the answer was slow.
-    static bool needs_renewal(const JsonValue& lease, const Asked& asked);
-    /// The lease was released: not held any more, and not lost.
-    void forget(const std::string& id);
+    /// A transport for one call, which can be stopped.
+    std::shared_ptr<client::Transport> transport() const { return transport_->twin(); }
+
+    /// Acquires all of the intents or none, and keeps each lease.
+    std::variant<client::Timing, Failure> acquire(std::vector<Intent> intents, AcquireOptions options);
+    /// Renews leases by name and keeps those that were renewed, with a TTL of their own if one is given. Those that the
+    /// server says have ended are lost.
+    Result<std::vector<client::RenewReply>> renew(client::Transport& way, const std::vector<std::string>& ids,
+                                                  std::optional<Duration> ttl);
+    /// Releases a lease by name, and forgets it even if no server answers: it then expires.
+    Result<client::ReleaseReply> release(client::Transport& way, const std::string& id,
+                                         Duration within = answer_timeout);
     /// The server reported that the lease has ended.
     void lose(const std::string& id, const Error& why);
     /// Remembers a path by which the model claimed it.
@@ -74,7 +73,9 @@ class McpLeases {
         std::set<std::string> paths;
     };
 
-    const std::shared_ptr<Client::Core>& client();
+    std::shared_ptr<Client::Core> client();
+    void keep(Grant grant, const lease::HolderDeadlines& deadlines);
+    void forget(const std::string& id);
     void move_lost();
     void remember_lost(Lost lost);
 

@@ -139,10 +139,10 @@ void McpServer::work(const std::shared_ptr<Job>& job) {
     JsonValue::List answers = job->reaction.answers;
     for (std::size_t i = 0; i < job->reaction.calls.size(); ++i) {
         const McpCall& call = job->reaction.calls[i];
-        Cancellation& cancellation = job->cancellations[i];
-        if (cancellation.cancelled()) continue;
-        const McpOutcome outcome = tools_.run(call, cancellation);
-        if (!cancellation.cancelled()) answers.push_back(protocol_.answer(call, outcome));
+        const std::stop_token stop = job->stops[i].get_token();
+        if (stop.stop_requested()) continue;
+        const McpOutcome outcome = tools_.run(call, stop);
+        if (!stop.stop_requested()) answers.push_back(protocol_.answer(call, outcome));
     }
     send(answers, job->reaction.batch);
     const std::lock_guard lock(mutex_);
@@ -154,14 +154,14 @@ void McpServer::cancel(const JsonValue& id) {
     const std::lock_guard lock(mutex_);
     for (const auto& job : under_way_)
         for (std::size_t i = 0; i < job->reaction.calls.size(); ++i)
-            if (is_same(job->reaction.calls[i].id, id)) job->cancellations[i].cancel();
+            if (is_same(job->reaction.calls[i].id, id)) job->stops[i].request_stop();
 }
 
 void McpServer::cancel_jobs(bool only_waiting) {
     const std::lock_guard lock(mutex_);
     for (const auto& job : under_way_)
-        for (Cancellation& cancellation : job->cancellations)
-            if (job->waits || !only_waiting) cancellation.cancel();
+        for (std::stop_source& stop : job->stops)
+            if (job->waits || !only_waiting) stop.request_stop();
 }
 
 bool McpServer::await_jobs(std::chrono::milliseconds patience) {

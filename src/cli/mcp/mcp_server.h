@@ -4,12 +4,12 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/wakeup.h"
-#include "cli/mcp/cancellation.h"
 #include "cli/mcp/mcp_protocol.h"
 #include "cli/mcp/mcp_tools.h"
 #include "client/workers.h"
@@ -54,10 +54,10 @@ class McpServer {
  private:
     /// Calls that arrived together and are answered together.
     struct Job {
-        explicit Job(McpReaction taken) : reaction(std::move(taken)), cancellations(reaction.calls.size()) {}
+        explicit Job(McpReaction taken) : reaction(std::move(taken)), stops(reaction.calls.size()) {}
 
         McpReaction reaction;
-        std::vector<Cancellation> cancellations;  ///< one for each call
+        std::vector<std::stop_source> stops;  ///< one for each call
         bool waits = false;
     };
 

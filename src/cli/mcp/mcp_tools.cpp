@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>
-#include <thread>
 
 #include "base/clock.h"
-#include "base/code.h"
-#include "base/random.h"
 #include "base/text.h"
 #include "cli/guard/written_path.h"
 #include "cli/mcp/mcp_words.h"
-#include "client/keeper.h"
+#include "client/messages.h"
 #include "lease/predicate.h"
 #include "lease/resource.h"
 
@@ -21,8 +18,6 @@ namespace {
 constexpr std::int64_t list_default = 100;
 /// A filter that matches little may need many pages; each is a bounded amount of work for the server.
 constexpr int max_pages = 200;
-/// The pause before a request is repeated.
-constexpr auto request_pause = 500ms;
 
 /// True if the lease is on the requested resource, on something below it, or on a tree that contains it.
 bool concerns(std::string_view resource, std::string_view asked) {
@@ -56,6 +51,14 @@ int strength(std::string_view predicate) {
     return 0;
 }
 
+/// What the model did not ask for.
+JsonValue::List notes_on(const std::vector<client::RenewReply>& replies) {
+    for (const client::RenewReply& reply : replies)
+        if (const auto* renewed = std::get_if<client::Renewed>(&reply))
+            if (std::string cut = describe_cut(renewed->timing); !cut.empty()) return {std::move(cut)};
+    return {};
+}
+
 McpOutcome holds_nothing() {
     return {"You hold nothing.", JsonValue::object({{"results", JsonValue::List{}}}), false};
 }
@@ -70,70 +73,59 @@ bool McpTools::waits(const McpCall& call) {
            call.arguments["wait_ms"].text != "0";
 }
 
-McpOutcome McpTools::run(const McpCall& call, Cancellation& cancellation) {
-    Api api{config_.servers};
+McpOutcome McpTools::run(const McpCall& call, const std::stop_token& stop) {
+    Connections to{Api{config_.servers}, leases_.transport(), stop};
     McpOutcome outcome;
     {
-        const Cancellation::Covers covers(cancellation, api.connection());
-        outcome = do_call(api, call);
+        const std::stop_callback on_stop(stop, [&to] {
+            to.api.connection().stop();
+            to.transport->stop();
+        });
+        outcome = do_call(to, call);
     }
     // A loss counts as reported only if the call was not cancelled.
-    if (!cancellation.cancelled()) report_lost(outcome, leases_.take_lost());
+    if (!stop.stop_requested()) report_lost(outcome, leases_.take_lost());
     return outcome;
 }
 
-McpOutcome McpTools::do_call(Api& api, const McpCall& call) {
+McpOutcome McpTools::do_call(Connections& to, const McpCall& call) {
     McpArguments arguments{call.arguments};
-    if (call.tool == "claim_intents") return claim(api, arguments);
-    if (call.tool == "extend_intents") return extend(api, arguments);
-    if (call.tool == "release_intents") return release(api, arguments);
-    if (call.tool == "verify_intents") return verify(api, arguments);
-    return list(api, arguments);
+    if (call.tool == "claim_intents") return claim(to, arguments);
+    if (call.tool == "extend_intents") return extend(to, arguments);
+    if (call.tool == "release_intents") return release(to, arguments);
+    if (call.tool == "verify_intents") return verify(to.api, arguments);
+    return list(to.api, arguments);
 }
 
 std::vector<std::string> McpTools::named_or_all(McpArguments& arguments) {
     std::vector<std::string> names = arguments.texts("leases", max_mcp_leases);
     if (names.empty())
         for (const McpLeases::Held& lease : leases_.held())
-            names.push_back(lease.id);
+            names.push_back(lease.grant.id);
     return names;
 }
 
-McpTools::Reply McpTools::renew(Api& api, const std::vector<std::string>& ids,
-                                std::optional<std::chrono::milliseconds> ttl) const {
-    client::NamedLeases leases = agent_.named(ids);
-    leases.ttl = ttl;
-    const HolderInstant sent_at = holder_clock_now();
-    return {api.send(client::renew_request(leases)), sent_at};
-}
-
-McpOutcome McpTools::extend(Api& api, McpArguments& arguments) {
+McpOutcome McpTools::extend(Connections& to, McpArguments& arguments) {
     const auto names = named_or_all(arguments);
     const auto ttl = arguments.milliseconds("ttl_ms", max_mcp_ttl);
     if (!arguments.problem().empty()) return wrong_arguments(arguments.problem());
     if (names.empty()) return holds_nothing();
-    const auto [answer, sent_at] = renew(api, names, ttl);
-    if (!answer) return no_server(answer.error());
-    if (!answer->ok()) return refused(*answer);
+    const auto replies = leases_.renew(*to.transport, names, ttl);
+    if (!replies) return not_done(replies.error());
     JsonValue::List results;
-    std::string cut;
     std::size_t renewed = 0;
-    for (const JsonValue& result : answer->body["results"].items) {
-        const JsonValue& lease = result["lease"];
-        const std::string id = result["id"].text;
-        const bool kept = result["result"].text == "RENEWED" && leases_.keep(lease, {sent_at});
-        const JsonValue& error = result["error"];
-        const std::string code = error["code"].text;
-        if (client::means_lost(code)) leases_.lose(id, {code, error["message"].text});
-        if (cut.empty()) cut = describe_cut(result);
-        renewed += kept ? 1 : 0;
-        JsonValue one = kept ? brief(lease) : JsonValue::object({{"id", id}, {"error", error}});
-        one.set("result", kept ? "RENEWED" : "REJECTED");
-        results.push_back(std::move(one));
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (const auto* error = std::get_if<Error>(&(*replies)[i])) {
+            results.push_back(error_object(*error).set("id", names[i]).set("result", "REJECTED"));
+            continue;
+        }
+        const auto& [timing, grant] = std::get<client::Renewed>((*replies)[i]);
+        ++renewed;
+        results.push_back(brief(grant, agent_.holder(), timing.timeline.expires_in).set("result", "RENEWED"));
     }
     McpOutcome outcome{fmt::format("{} of {} renewed.", renewed, names.size()),
                        JsonValue::object({{"results", std::move(results)}}), renewed != names.size()};
-    add_notes(outcome, cut.empty() ? JsonValue::List{} : JsonValue::List{cut});
+    add_notes(outcome, notes_on(*replies));
     return outcome;
 }
 
@@ -149,11 +141,11 @@ std::vector<std::string> McpTools::held_by_path(const std::string& path) const {
     }
     std::vector<std::string> ids;
     for (const McpLeases::Held& lease : leases_.held())
-        if (names.contains(lease.resource) || lease.paths.contains(path)) ids.push_back(lease.id);
+        if (names.contains(lease.grant.resource) || lease.paths.contains(path)) ids.push_back(lease.grant.id);
     return ids;
 }
 
-McpOutcome McpTools::release(Api& api, McpArguments& arguments) {
+McpOutcome McpTools::release(Connections& to, McpArguments& arguments) {
     const bool all = arguments.flag("all").value_or(false);
     std::vector<std::string> names = arguments.texts("leases", max_mcp_leases);
     const auto paths = arguments.texts("paths", max_mcp_leases);
@@ -169,14 +161,15 @@ McpOutcome McpTools::release(Api& api, McpArguments& arguments) {
     if (all) names = named_or_all(arguments);
     bool failed = false;
     for (const std::string& id : std::set<std::string>(names.begin(), names.end())) {
-        leases_.forget(id);  // even if the release does not reach the server: the lease then expires
-        const auto answer = api.send(agent_.release_request(id));
-        if (!answer)
-            return no_server({answer.error().code,
-                              answer.error().message + "; claims that could not be released expire by themselves"});
-        failed = failed || !answer->ok();
-        const char* const field = answer->ok() ? "state" : "error";
-        results.push_back(JsonValue::object({{"id", id}, {field, answer->body[field]}}));
+        const auto reply = leases_.release(*to.transport, id);
+        if (!reply)
+            return not_done(Error{reply.error().code,
+                                  reply.error().message + "; claims that could not be released expire by themselves"});
+        const auto* error = std::get_if<Error>(&*reply);
+        failed = failed || error != nullptr;
+        results.push_back(error != nullptr
+                              ? error_object(*error).set("id", id)
+                              : JsonValue::object({{"id", id}, {"state", std::get<client::Released>(*reply).state}}));
     }
     const std::string text = failed ? "Some claims could not be released; see the errors." : "Released.";
     return {names.empty() ? "You hold none of these." : text, JsonValue::object({{"results", std::move(results)}}),
@@ -188,8 +181,7 @@ McpOutcome McpTools::verify(Api& api, McpArguments& arguments) {
     if (!arguments.problem().empty()) return wrong_arguments(arguments.problem());
     if (names.empty()) return holds_nothing();
     const auto answer = api.send(client::verify_request(names));
-    if (!answer) return no_server(answer.error());
-    if (!answer->ok()) return refused(*answer);
+    if (!answer || !answer->ok()) return not_done(answer);
     std::size_t active = 0;
     for (const JsonValue& result : answer->body["results"].items) {
         const std::string state = result["state"].text;
@@ -223,8 +215,7 @@ McpOutcome McpTools::list(Api& api, McpArguments& arguments) const {
     bool more = true;
     for (int page = 0; page < max_pages && more && leases.size() <= most; ++page) {
         const auto answer = api.get(target + (next.empty() ? "" : "&after=" + percent_encode(next)));
-        if (!answer) return no_server(answer.error());
-        if (!answer->ok()) return refused(*answer);
+        if (!answer || !answer->ok()) return not_done(answer);
         for (const JsonValue& lease : answer->body["leases"].items)
             if (asked.empty() || concerns_any(lease["resource"].text, asked)) leases.push_back(brief(lease));
         next = answer->body["next"].text;
@@ -236,15 +227,14 @@ McpOutcome McpTools::list(Api& api, McpArguments& arguments) const {
             JsonValue::object({{"leases", std::move(leases)}, {"more", more}}), false};
 }
 
-std::vector<std::string> McpTools::names_of_session(client::HttpConnection& connection, HolderInstant until) {
+std::vector<std::string> McpTools::names_of_session(Api& api, Duration within) {
     std::set<std::string> names;
     for (const McpLeases::Held& lease : leases_.held())
-        names.insert(lease.id);
-    const std::string target = with_query("/v1/leases", {{"limit", "1000"}, {"holder", agent_.holder()}});
-    const auto response = connection.send({"GET", target}, until - holder_clock_now());
-    const auto body = response ? read_json(response->body, answer_limits) : Result<JsonValue>(response.error());
-    if (!body) return {names.begin(), names.end()};
-    for (const JsonValue& lease : (*body)["leases"].items)
+        names.insert(lease.grant.id);
+    const auto answer =
+        api.get_within(within, with_query("/v1/leases", {{"limit", "1000"}, {"holder", agent_.holder()}}));
+    if (!answer) return {names.begin(), names.end()};
+    for (const JsonValue& lease : answer->body["leases"].items)
         if (lease["session"].text == agent_.session()) names.insert(lease["id"].text);
     return {names.begin(), names.end()};
 }
@@ -252,12 +242,11 @@ std::vector<std::string> McpTools::names_of_session(client::HttpConnection& conn
 void McpTools::release_all(Duration within) {
     if (!claimed_) return;
     const HolderInstant until = holder_clock_now() + within;
-    client::HttpConnection connection{config_.servers};
-    for (const std::string& id : names_of_session(connection, until)) {
+    Api api{config_.servers};
+    const auto transport = leases_.transport();
+    for (const std::string& id : names_of_session(api, within)) {
         const Duration left = until - holder_clock_now();
-        if (left <= Duration::zero()) return;
-        const auto released = connection.send(agent_.release_request(id), left);
-        if (!released) return;
+        if (left <= Duration::zero() || !leases_.release(*transport, id, left)) return;
     }
 }
 
@@ -304,12 +293,12 @@ void McpTools::read_intent(McpArguments& intent, Intents& intents) const {
     for (const std::string& name : resolved.names) {
         const auto normal = lease::normalised(name);
         const std::string& known = normal ? *normal : name;  // the server reports what is wrong with it
-        intents.list.push_back(JsonValue::object({{"resource", known}, {"predicate", predicate}}));
+        intents.list.push_back({known, predicate});
         if (!path.empty()) intents.paths.emplace(known, path);
     }
 }
 
-McpOutcome McpTools::claim(Api& api, McpArguments& arguments) {
+McpOutcome McpTools::claim(Connections& to, McpArguments& arguments) {
     Intents intents = read_intents(arguments);
     if (intents.list.empty())
         arguments.complain(fmt::format("'intents' must be a list of 1 to {} items", max_mcp_intents));
@@ -319,155 +308,91 @@ McpOutcome McpTools::claim(Api& api, McpArguments& arguments) {
     if (leases_.size() + intents.list.size() > max_mcp_leases)
         return wrong_arguments(fmt::format("a session holds at most {} leases; release some first", max_mcp_leases));
     claimed_ = true;
-    const auto enrolled = agent_.enroll(api);
-    if (!enrolled) return no_server(enrolled.error());
-    if (!enrolled->ok()) return refused(*enrolled);
+    const auto enrolled = agent_.enroll(to.api);
+    if (!enrolled || !enrolled->ok()) return not_done(enrolled);
     std::vector<std::string> resources;
-    for (const JsonValue& intent : intents.list) {
-        const std::string resource = intent["resource"].text;
-        if (std::find(resources.begin(), resources.end(), resource) == resources.end()) resources.push_back(resource);
-    }
-    if (auto failed = renew_held(api, intents, terms)) return *failed;
-    if (auto failed = acquire(api, intents, terms)) return *failed;
-    return granted(api, std::move(intents), resources);
+    for (const Intent& intent : intents.list)
+        if (std::find(resources.begin(), resources.end(), intent.resource) == resources.end())
+            resources.push_back(intent.resource);
+    if (auto failed = renew_held(to, intents, terms)) return *failed;
+    if (auto failed = acquire(to, intents, terms)) return *failed;
+    return granted(to, std::move(intents), resources);
 }
 
-std::optional<McpOutcome> McpTools::renew_held(Api& api, Intents& intents, const Terms& terms) {
-    std::map<std::string, McpLeases::Held> held;
+std::optional<McpOutcome> McpTools::renew_held(Connections& to, Intents& intents, const Terms& terms) {
+    std::map<std::string, Grant> held;
     for (McpLeases::Held& lease : leases_.held()) {
-        auto& strongest = held[lease.resource];
-        if (strongest.id.empty() || strength(lease.predicate) > strength(strongest.predicate))
-            strongest = std::move(lease);
+        Grant& strongest = held[lease.grant.resource];
+        if (strongest.id.empty() || strength(lease.grant.predicate) > strength(strongest.predicate))
+            strongest = std::move(lease.grant);
     }
-    const auto lease_for = [&](const JsonValue& intent) -> const McpLeases::Held* {
-        const auto found = held.find(intent["resource"].text);
+    const auto lease_for = [&](const Intent& intent) -> const Grant* {
+        const auto found = held.find(intent.resource);
         const bool enough =
-            found != held.end() && strength(found->second.predicate) >= strength(intent["predicate"].text);
+            found != held.end() && strength(found->second.predicate) >= strength(intent.predicate.text());
         return enough ? &found->second : nullptr;
     };
     std::set<std::string> ids;
-    for (const JsonValue& intent : intents.list)
-        if (const auto* lease = lease_for(intent)) ids.insert(lease->id);
+    for (const Intent& intent : intents.list)
+        if (const Grant* lease = lease_for(intent)) ids.insert(lease->id);
     if (ids.empty()) return std::nullopt;
-    const auto [answer, sent_at] = renew(api, {ids.begin(), ids.end()}, terms.ttl);
-    if (!answer) return no_server(answer.error());
-    if (!answer->ok()) return refused(*answer);
-    std::string cut;
-    for (const JsonValue& result : answer->body["results"].items) {
-        const JsonValue& error = result["error"];
-        const std::string code = error["code"].text;
-        if (client::means_lost(code)) leases_.lose(result["id"].text, {code, error["message"].text});
-        if (result["result"].text == "RENEWED") leases_.keep(result["lease"], {sent_at});
-        if (cut.empty()) cut = describe_cut(result);
-    }
-    if (!cut.empty()) intents.notes.emplace_back(cut);
-    JsonValue::List rest;
-    for (const JsonValue& intent : intents.list) {
-        const auto* lease = lease_for(intent);
-        if (lease == nullptr || !leases_.holds(lease->id)) rest.push_back(intent);
-    }
-    intents.list = std::move(rest);
+    const auto replies = leases_.renew(*to.transport, {ids.begin(), ids.end()}, terms.ttl);
+    if (!replies) return not_done(replies.error());
+    for (JsonValue& note : notes_on(*replies))
+        intents.notes.push_back(std::move(note));
+    std::erase_if(intents.list, [&](const Intent& intent) {
+        const Grant* lease = lease_for(intent);
+        return lease != nullptr && leases_.holds(lease->id);
+    });
     return std::nullopt;
 }
 
-std::optional<McpOutcome> McpTools::acquire(Api& api, Intents& intents, const Terms& terms) {
+std::optional<McpOutcome> McpTools::acquire(Connections& to, Intents& intents, const Terms& terms) {
     if (intents.list.empty()) return std::nullopt;
-    client::AcquireAsk ask{.holder = agent_.holder(),
-                           .session = agent_.session(),
-                           .name_space = agent_.name_space(),
-                           .ttl = terms.ttl.value_or(0ms),
-                           .reason = terms.reason,
-                           .idempotency_key = random_hex(16),
-                           .epoch = agent_.epoch()};
-    for (const JsonValue& intent : intents.list)
-        ask.intents.push_back({intent["resource"].text, intent["predicate"].text});
-    const auto [answer, sent_at] = ask_for_leases(api, std::move(ask), terms);
-    if (!answer) return no_server(answer.error());
-    if (!answer->ok()) return refused(*answer);
-    if (const std::string cut = describe_cut(answer->body); !cut.empty()) intents.notes.emplace_back(cut);
-    return take_over(api, {answer->body["leases"].items, McpLeases::asked(answer->body, sent_at)});
+    const auto result = leases_.acquire(
+        intents.list,
+        {.ttl = terms.ttl.value_or(0ms), .wait = terms.wait.value_or(0ms), .reason = terms.reason, .stop = to.stop});
+    if (const auto* failure = std::get_if<Failure>(&result)) return not_granted(*failure);
+    if (std::string cut = describe_cut(std::get<client::Timing>(result)); !cut.empty())
+        intents.notes.emplace_back(std::move(cut));
+    return std::nullopt;
 }
 
-McpTools::Reply McpTools::ask_for_leases(Api& api, client::AcquireAsk ask, const Terms& terms) {
-    const HolderInstant until = holder_clock_now() + terms.wait.value_or(0ms);
-    for (;;) {
-        const HolderInstant sent_at = holder_clock_now();
-        ask.wait = std::max<Duration>(until - sent_at, 0ms);
-        auto answer = api.acquire(ask);
-        const bool silent = !answer && answer.error().code == "unreachable" && api.has_several_servers();
-        const bool pending = answer && code_in(error_code_of(*answer)) == Code::idempotency_in_progress;
-        if ((!silent && !pending) || holder_clock_now() + request_pause >= until) return {std::move(answer), sent_at};
-        std::this_thread::sleep_for(request_pause);  // then retry with the same key: the request keeps its place (G6)
-    }
-}
-
-std::optional<McpOutcome> McpTools::take_over(Api& api, Granted granted) {
-    bool late = false;
-    for (const JsonValue& lease : granted.leases)
-        late = late || McpLeases::needs_renewal(lease, granted.asked);
-    bool kept = !late || confirm(api, granted);
-    for (const JsonValue& lease : granted.leases)
-        kept = kept && leases_.keep(lease, granted.asked);
-    if (kept) return std::nullopt;
-    for (const JsonValue& lease : granted.leases) {
-        leases_.forget(lease["id"].text);
-        (void)api.send(agent_.release_request(lease["id"].text));
-    }
-    return no_server({"unreachable", "the claim was granted, but the answer came too late to use it"});
-}
-
-McpLeases::Held McpTools::keep_one(Api& api, std::vector<McpLeases::Held> leases) {
+McpLeases::Held McpTools::keep_one(Connections& to, std::vector<McpLeases::Held> leases) {
     // The order must not depend on the caller: two concurrent calls must not each release the lease that the other
     // keeps.
     std::sort(leases.begin(), leases.end(), [](const auto& a, const auto& b) {
-        return std::pair(strength(a.predicate), a.token) > std::pair(strength(b.predicate), b.token);
+        return std::pair(strength(a.grant.predicate), a.grant.token) >
+               std::pair(strength(b.grant.predicate), b.grant.token);
     });
     for (std::size_t i = 1; i < leases.size(); ++i) {
         for (const std::string& path : leases[i].paths)
-            leases_.remember_path(leases[0].id, path);
-        leases_.forget(leases[i].id);
-        (void)api.send(agent_.release_request(leases[i].id));
+            leases_.remember_path(leases[0].grant.id, path);
+        (void)leases_.release(*to.transport, leases[i].grant.id);
     }
     return leases[0];
 }
 
-McpOutcome McpTools::granted(Api& api, Intents intents, const std::vector<std::string>& resources) {
+McpOutcome McpTools::granted(Connections& to, Intents intents, const std::vector<std::string>& resources) {
     std::map<std::string, std::vector<McpLeases::Held>> held;
     for (McpLeases::Held& lease : leases_.held())
-        held[lease.resource].push_back(std::move(lease));
+        held[lease.grant.resource].push_back(std::move(lease));
     JsonValue::List leases;
     std::string names;
     for (const std::string& resource : resources) {
         const auto found = held.find(resource);
         if (found == held.end()) continue;  // lost meanwhile, which is reported separately
-        const McpLeases::Held lease = keep_one(api, std::move(found->second));
+        const McpLeases::Held lease = keep_one(to, std::move(found->second));
         const auto [first, last] = intents.paths.equal_range(resource);
         for (auto path = first; path != last; ++path)
-            leases_.remember_path(lease.id, path->second);
-        JsonValue one = brief(lease);
-        one.set("holder", agent_.holder());
-        leases.push_back(std::move(one));
-        names += (names.empty() ? "" : ", ") + lease.id;
+            leases_.remember_path(lease.grant.id, path->second);
+        leases.push_back(brief(lease.grant, agent_.holder(), lease.left));
+        names += (names.empty() ? "" : ", ") + lease.grant.id;
     }
     McpOutcome outcome{fmt::format("Granted: {}. Renewed in the background until you release it.", names),
                        JsonValue::object({{"verdict", "GRANTED"}, {"leases", std::move(leases)}}), false};
     add_notes(outcome, std::move(intents.notes));
     return outcome;
-}
-
-/// After a slow answer much of the TTL is used up by the holder's clock: the lease is renewed first (T3).
-bool McpTools::confirm(Api& api, Granted& granted) const {
-    std::vector<std::string> ids;
-    for (const JsonValue& lease : granted.leases)
-        ids.push_back(lease["id"].text);
-    const auto [answer, sent_at] = renew(api, ids, std::nullopt);
-    if (!answer || !answer->ok()) return false;
-    JsonValue::List renewed;
-    for (const JsonValue& result : answer->body["results"].items)
-        if (result["result"].text == "RENEWED") renewed.push_back(result["lease"]);
-    if (renewed.size() != granted.leases.size()) return false;
-    granted = {std::move(renewed), {sent_at}};
-    return true;
 }
 
 }  // namespace holdfast::cli::mcp

@@ -2,13 +2,14 @@
 
 #include <atomic>
 #include <map>
+#include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "cli/api.h"
 #include "cli/guard/work_tree_paths.h"
-#include "cli/mcp/cancellation.h"
 #include "cli/mcp/mcp_agent.h"
 #include "cli/mcp/mcp_arguments.h"
 #include "cli/mcp/mcp_leases.h"
@@ -29,32 +30,30 @@ class McpTools {
     /// True if the call may take long because it waits for a turn.
     static bool waits(const McpCall& call);
 
-    /// Executes the call. Every outcome also reports the leases lost since the last one. `cancellation` ends the call
-    /// early.
-    McpOutcome run(const McpCall& call, Cancellation& cancellation);
+    /// Executes the call. Every outcome also reports the leases lost since the last one. `stop` ends the call early.
+    McpOutcome run(const McpCall& call, const std::stop_token& stop);
 
     /// Releases all leases of this session, also those granted to a call that was being cancelled. A lease that cannot
     /// be released within the time ends by itself.
     void release_all(Duration within);
 
  private:
-    McpOutcome do_call(Api& api, const McpCall& call);
-    McpOutcome claim(Api& api, McpArguments& arguments);
-    McpOutcome extend(Api& api, McpArguments& arguments);
-    McpOutcome release(Api& api, McpArguments& arguments);
+    /// Those of one call, which another thread may stop.
+    struct Connections {
+        Api api;
+        std::shared_ptr<client::Transport> transport;
+        std::stop_token stop;
+    };
+    McpOutcome do_call(Connections& to, const McpCall& call);
+    McpOutcome claim(Connections& to, McpArguments& arguments);
+    McpOutcome extend(Connections& to, McpArguments& arguments);
+    McpOutcome release(Connections& to, McpArguments& arguments);
     McpOutcome verify(Api& api, McpArguments& arguments);
     McpOutcome list(Api& api, McpArguments& arguments) const;
 
-    /// An answer, and when the answered request was sent.
-    struct Reply {
-        Result<Answer> answer;
-        HolderInstant sent_at;
-    };
-    Reply renew(Api& api, const std::vector<std::string>& ids, std::optional<std::chrono::milliseconds> ttl) const;
-
     /// The claimed intents, and notes about them for the model.
     struct Intents {
-        JsonValue::List list;
+        std::vector<Intent> list;
         JsonValue::List notes;
         std::multimap<std::string, std::string> paths;  ///< by resource, the paths that the model used
     };
@@ -70,27 +69,17 @@ class McpTools {
     };
     /// Renews the leases that this session holds already, and removes them from the intents. Returns nothing on
     /// success.
-    std::optional<McpOutcome> renew_held(Api& api, Intents& intents, const Terms& terms);
-    /// Acquires the remaining intents. Returns nothing if all were granted and are held.
-    std::optional<McpOutcome> acquire(Api& api, Intents& intents, const Terms& terms);
-    /// A waiting request moves to another server if its own is silent.
-    static Reply ask_for_leases(Api& api, client::AcquireAsk ask, const Terms& terms);
-    McpOutcome granted(Api& api, Intents intents, const std::vector<std::string>& resources);
+    std::optional<McpOutcome> renew_held(Connections& to, Intents& intents, const Terms& terms);
+    /// Acquires the remaining intents. Returns nothing if all were granted.
+    std::optional<McpOutcome> acquire(Connections& to, Intents& intents, const Terms& terms);
+    McpOutcome granted(Connections& to, Intents intents, const std::vector<std::string>& resources);
     /// Of several leases on a resource keeps the strongest, and releases the others: otherwise a released resource
     /// could stay held.
-    McpLeases::Held keep_one(Api& api, std::vector<McpLeases::Held> leases);
-    /// Leases of a grant that may have to be renewed first.
-    struct Granted {
-        JsonValue::List leases;
-        McpLeases::Asked asked;
-    };
-    std::optional<McpOutcome> take_over(Api& api, Granted granted);
-    /// Returns false if the server did not confirm all of them.
-    bool confirm(Api& api, Granted& granted) const;
+    McpLeases::Held keep_one(Connections& to, std::vector<McpLeases::Held> leases);
     /// The leases of this session that a path given by the model refers to.
     std::vector<std::string> held_by_path(const std::string& path) const;
     std::vector<std::string> named_or_all(McpArguments& arguments);
-    std::vector<std::string> names_of_session(client::HttpConnection& connection, HolderInstant until);
+    std::vector<std::string> names_of_session(Api& api, Duration within);
 
     const Config config_;
     const guard::DiskFiles files_;

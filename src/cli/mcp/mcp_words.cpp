@@ -108,6 +108,51 @@ std::string advice(const std::string& code, std::chrono::milliseconds retry_in) 
     return "The same call will be refused again; change it, or tell the user.";
 }
 
+McpOutcome no_server(const Error& error) {
+    if (code_in(error.code) == Code::cancelled) return {"The call was cancelled.", error_object(error), true};
+    const std::string message = error.code == "unreachable" ? describe_unreachable(error.message) : error.message;
+    return {fmt::format("No answer from the Holdfast server: {}. Do not change what you have not claimed; tell the "
+                        "user, or try again later.",
+                        message),
+            error_object({error.code, message}), true};
+}
+
+JsonValue to_json(const Conflict& conflict) {
+    auto json = JsonValue::object(
+        {{"resource", conflict.resource}, {"predicate", conflict.predicate}, {"holder", conflict.holder}});
+    if (conflict.token != 0) json.set("token", conflict.token);
+    if (!conflict.reason.empty()) json.set("reason", conflict.reason);
+    json.set("expires_in_ms", conflict.expires_in.count()).set("waiting", conflict.waiting);
+    json.set("reserved", conflict.reserved);
+    return json;
+}
+
+/// A server's refusal, as opposed to a failure to get an answer.
+bool is_refusal(const Failure& failure) {
+    return failure.code != "unreachable" && failure.code != "bad_answer" && code_in(failure.code) != Code::cancelled;
+}
+
+McpOutcome refused(const Failure& failure) {
+    const std::string conflicts = describe(failure.conflicts);
+    auto content = error_object({failure.code, failure.message});
+    JsonValue::List list;
+    for (const Conflict& conflict : failure.conflicts)
+        list.push_back(to_json(conflict));
+    if (!list.empty()) content.set("conflicts", std::move(list));
+    if (failure.queue_position > 0) content.set("queue_position", failure.queue_position);
+    if (failure.retry_in) content.set("retry_in_ms", failure.retry_in->count());
+    return {fmt::format("Refused: {}. {}", conflicts.empty() ? failure.message : conflicts,
+                        advice(failure.code, failure.retry_in.value_or(0ms))),
+            std::move(content), true};
+}
+
+/// As the server's answer to an acquire has it.
+std::string_view verdict_of(const Failure& failure) {
+    const auto code = code_in(failure.code);
+    if (code == Code::die) return "DIE";
+    return code == Code::busy || code == Code::wait_timeout ? "WAIT" : "REFUSED";
+}
+
 }  // namespace
 
 JsonValue::List mcp_tool_list() {
@@ -156,24 +201,22 @@ McpOutcome wrong_arguments(const std::string& problem) {
             error_object({"invalid_argument", problem}), true};
 }
 
-McpOutcome no_server(const Error& error) {
-    if (code_in(error.code) == Code::cancelled) return {"The call was cancelled.", error_object(error), true};
-    const std::string message = error.code == "unreachable" ? describe_unreachable(error.message) : error.message;
-    return {fmt::format("No answer from the Holdfast server: {}. Do not change what you have not claimed; tell the "
-                        "user, or try again later.",
-                        message),
-            error_object({error.code, message}), true};
+McpOutcome not_done(const Error& error) {
+    return not_done(Failure{.code = error.code, .message = error.message});
 }
 
-McpOutcome refused(const Answer& answer) {
-    const Failure failure = failure_of(answer);
-    const std::string conflicts = describe(failure.conflicts);
-    const std::string why = conflicts.empty() ? failure.message : conflicts;
-    auto content = JsonValue::object({{"error", answer.body["error"]}});
-    for (const std::string_view field : {"verdict", "conflicts", "queue_position", "retry_in_ms"})
-        if (const JsonValue* found = answer.body.find(field)) content.set(field, *found);
-    return {fmt::format("Refused: {}. {}", why, advice(failure.code, failure.retry_in.value_or(0ms))),
-            std::move(content), true};
+McpOutcome not_done(const Failure& failure) {
+    return is_refusal(failure) ? refused(failure) : no_server({failure.code, failure.message});
+}
+
+McpOutcome not_done(const Result<Answer>& answer) {
+    return answer ? refused(failure_of(*answer)) : no_server(answer.error());
+}
+
+McpOutcome not_granted(const Failure& failure) {
+    McpOutcome outcome = not_done(failure);
+    if (is_refusal(failure)) outcome.content.set("verdict", verdict_of(failure));
+    return outcome;
 }
 
 JsonValue brief(const JsonValue& lease) {
@@ -184,19 +227,19 @@ JsonValue brief(const JsonValue& lease) {
     return brief;
 }
 
-JsonValue brief(const McpLeases::Held& lease) {
+JsonValue brief(const Grant& lease, const std::string& holder, Duration left) {
     return JsonValue::object({{"id", lease.id},
                               {"resource", lease.resource},
                               {"predicate", lease.predicate},
+                              {"holder", holder},
                               {"token", lease.token},
-                              {"expires_in_ms", to_ms(lease.left)}});
+                              {"expires_in_ms", to_ms(left)}});
 }
 
-std::string describe_cut(const JsonValue& answer) {
-    const JsonValue& cut = answer["ttl_cut"];
-    if (cut.is(JsonValue::Kind::null)) return "";
-    return fmt::format("The policy cut the TTL from {} to {}.", duration_of(cut["requested_ms"]),
-                       duration_of(cut["granted_ms"]));
+std::string describe_cut(const client::Timing& timing) {
+    if (!timing.cut_from) return "";
+    return fmt::format("The policy cut the TTL from {} to {}.", format_duration(*timing.cut_from),
+                       format_duration(timing.ttl));
 }
 
 void add_notes(McpOutcome& outcome, JsonValue::List notes) {

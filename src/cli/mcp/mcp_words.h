@@ -7,6 +7,7 @@
 #include "cli/api.h"
 #include "cli/mcp/mcp_leases.h"
 #include "cli/mcp/mcp_protocol.h"
+#include "client/transport.h"
 
 namespace holdfast::cli::mcp {
 
@@ -28,17 +29,21 @@ std::string mcp_instructions(const std::string& holder, const std::string& root)
 
 /// The arguments are invalid.
 McpOutcome wrong_arguments(const std::string& problem);
-/// No server answered.
-McpOutcome no_server(const Error& error);
-/// The server refused.
-McpOutcome refused(const Answer& answer);
+/// No server answered, or it refused.
+McpOutcome not_done(const Error& error);
+McpOutcome not_done(const Failure& failure);
+/// REQUIRES: an error, or an answer that is not ok().
+McpOutcome not_done(const Result<Answer>& answer);
+/// The same for a claim, with its verdict.
+McpOutcome not_granted(const Failure& failure);
 
 /// The fields of a lease that a model needs.
 JsonValue brief(const JsonValue& lease);
-JsonValue brief(const McpLeases::Held& lease);
+/// Of a lease of this holder.
+JsonValue brief(const Grant& lease, const std::string& holder, Duration left);
 
 /// A sentence that a grant or a renewal has a shorter TTL than requested; empty if it has not.
-std::string describe_cut(const JsonValue& answer);
+std::string describe_cut(const client::Timing& timing);
 
 /// Adds sentences for the model.
 void add_notes(McpOutcome& outcome, JsonValue::List notes);

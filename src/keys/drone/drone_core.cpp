@@ -317,7 +317,7 @@ void DroneCore::on_reply(const std::string& id, const client::RenewReply& reply,
     Backend& backend = backends_.at(id);
     if (const auto* error = std::get_if<Error>(&reply)) return on_refusal(id, backend, *error, controller, now);
     reassertions_.erase(id);
-    backend.renewed(deadlines_of(std::get<client::Timing>(reply), ask.clock, now), now);
+    backend.renewed(deadlines_of(std::get<client::Renewed>(reply).timing, ask.clock, now), now);
 }
 
 void DroneCore::on_refusal(const std::string& id, Backend& backend, const Error& error, std::size_t controller,

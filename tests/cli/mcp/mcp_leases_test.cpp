@@ -1,6 +1,7 @@
 #include "cli/mcp/mcp_leases.h"
 
 #include <atomic>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <thread>
 
@@ -9,21 +10,25 @@
 namespace holdfast::cli::mcp {
 namespace {
 
-JsonValue lease(std::string_view id, std::int64_t ttl_ms = 60'000) {
-    return JsonValue::object({{"id", id},
-                              {"resource", "r"},
-                              {"predicate", "MUTATES"},
-                              {"token", 17},
-                              {"ttl_ms", ttl_ms},
-                              {"timeline", JsonValue::object({{"renew_in_ms", ttl_ms / 3},
-                                                              {"soft_terminate_in_ms", ttl_ms * 2 / 3},
-                                                              {"hard_terminate_in_ms", ttl_ms * 5 / 6},
-                                                              {"expires_in_ms", ttl_ms}})}});
+client::Timing timing_of(Duration ttl) {
+    return {{ttl / 3, ttl * 2 / 3, ttl * 5 / 6, ttl}, ttl};
 }
 
-/// A server that answers every renewal in the same way.
+client::RenewReply renewed_for(Duration ttl) {
+    return client::Renewed{timing_of(ttl)};
+}
+
+/// A server that grants what is asked for, with a token that rises, and answers every renewal in the same way.
 class Server final : public client::Transport {
  public:
+    void grants_for(Duration ttl) {
+        const std::lock_guard lock(mutex_);
+        ttl_ = ttl;
+    }
+    void refuses(Failure failure) {
+        const std::lock_guard lock(mutex_);
+        refusal_ = std::move(failure);
+    }
     void answers(client::RenewReply answer) {
         const std::lock_guard lock(mutex_);
         answer_ = std::move(answer);
@@ -37,18 +42,46 @@ class Server final : public client::Transport {
         const std::lock_guard lock(mutex_);
         return last_;
     }
+    client::AcquireAsk asked() {
+        const std::lock_guard lock(mutex_);
+        return asked_;
+    }
+    std::vector<std::string> released() {
+        const std::lock_guard lock(mutex_);
+        return released_;
+    }
 
+    client::AcquireReply acquire(const client::AcquireAsk& ask, Duration, const std::stop_token&) override {
+        const std::lock_guard lock(mutex_);
+        asked_ = ask;
+        if (refusal_) return *refusal_;
+        std::vector<client::TimedGrant> grants;
+        for (const auto& [resource, predicate] : ask.intents) {
+            const std::uint64_t token = ++token_;
+            grants.push_back({{fmt::format("{}#{}", resource, token), resource, predicate.text(), token},
+                              timing_of(ttl_),
+                              holder_clock_now()});
+        }
+        return grants;
+    }
     Result<std::vector<client::RenewReply>> renew(const client::NamedLeases& leases, Duration) override {
         const std::lock_guard lock(mutex_);
         last_ = leases;
         ++renewed_;
         if (error_) return *error_;
-        return std::vector(leases.leases.size(), answer_);
+        std::vector<client::RenewReply> replies(leases.leases.size(), answer_);
+        for (std::size_t i = 0; i < replies.size(); ++i)
+            if (auto* renewed = std::get_if<client::Renewed>(&replies[i]))
+                renewed->grant = {leases.leases[i].id, leases.leases[i].id.substr(0, 1), "MUTATES", 17};
+        return replies;
     }
-    client::AcquireReply acquire(const client::AcquireAsk&, Duration, const std::stop_token&) override {
-        return client::NoAnswer{};
+    Result<std::vector<client::ReleaseReply>> release(const client::NamedLeases& leases, Duration) override {
+        const std::lock_guard lock(mutex_);
+        for (const auto& lease : leases.leases)
+            released_.push_back(lease.id);
+        if (error_) return *error_;
+        return std::vector<client::ReleaseReply>(leases.leases.size(), client::Released{"RELEASED"});
     }
-    Result<void> release(const client::NamedLeases&, Duration) override { return {}; }
     Result<client::AgentKnown> register_agent(const client::AgentAsk&, Duration) override { return Error{}; }
     Result<void> declare_restart(const client::AgentAsk&, Duration) override { return {}; }
     Result<std::vector<client::VerifiedLease>> verify_all(const client::AgentAsk&, Duration) override {
@@ -59,20 +92,22 @@ class Server final : public client::Transport {
 
  private:
     std::mutex mutex_;
+    Duration ttl_ = 60s;
+    std::uint64_t token_ = 0;
+    client::AcquireAsk asked_;
+    std::optional<Failure> refusal_;
     client::RenewReply answer_ = Error{};
     std::optional<Error> error_;
     client::NamedLeases last_;
+    std::vector<std::string> released_;
     std::atomic<std::size_t> renewed_ = 0;
 };
 
-client::RenewReply renewed_for(Duration ttl) {
-    return client::Timing{{ttl / 3, ttl * 2 / 3, ttl * 5 / 6, ttl}, ttl};
-}
-
 class McpLeasesTest : public testing::Test {
  protected:
-    void keep(std::string_view id, std::int64_t ttl_ms = 60'000) {
-        ASSERT_TRUE(leases.keep(lease(id, ttl_ms), {holder_clock_now()}));
+    void claim(const std::string& resource, Duration ttl = 60s) {
+        server->grants_for(ttl);
+        ASSERT_TRUE(std::holds_alternative<client::Timing>(leases.acquire({{resource}}, {})));
     }
     static void await(const std::function<bool()>& done) {
         for (int i = 0; i < 3000 && !done(); ++i)
@@ -96,7 +131,7 @@ class McpLeasesTest : public testing::Test {
 
 TEST_F(McpLeasesTest, are_renewed_in_the_background) {
     server->answers(renewed_for(1500ms));
-    keep("a#1", 1500);
+    claim("a", 1500ms);
     await([&] { return server->renewed() >= 3; });
     EXPECT_TRUE(leases.holds("a#1"));
     EXPECT_TRUE(leases.take_lost().empty());
@@ -106,11 +141,11 @@ TEST_F(McpLeasesTest, are_renewed_in_the_background) {
 
 TEST_F(McpLeasesTest, that_are_not_answered_are_tried_again_and_lost_at_their_end) {
     server->answers_all({"unreachable", "nobody is there"});
-    keep("a#1", 1000);
+    claim("a", 1000ms);
     const auto lost = await_lost(1);
     EXPECT_GE(server->renewed(), 2U);
     EXPECT_EQ(lost[0].id, "a#1");
-    EXPECT_EQ(lost[0].resource, "r");
+    EXPECT_EQ(lost[0].resource, "a");
     EXPECT_EQ(lost[0].code, "");
     EXPECT_EQ(lost[0].why, "it could not be renewed in time");
     EXPECT_FALSE(leases.holds("a#1"));
@@ -119,7 +154,7 @@ TEST_F(McpLeasesTest, that_are_not_answered_are_tried_again_and_lost_at_their_en
 
 TEST_F(McpLeasesTest, that_the_server_ended_are_lost_at_once) {
     server->answers(Error{"lease_revoked", "because"});
-    keep("a#1", 6000);
+    claim("a", 6000ms);
     const auto lost = await_lost(1);
     EXPECT_EQ(lost[0].code, "lease_revoked");
     EXPECT_EQ(lost[0].why, "because");
@@ -128,7 +163,7 @@ TEST_F(McpLeasesTest, that_the_server_ended_are_lost_at_once) {
 
 TEST_F(McpLeasesTest, that_could_not_be_renewed_say_what_the_server_refused) {
     server->answers(Error{"over_quota", "because"});
-    keep("a#1", 1000);
+    claim("a", 1000ms);
     const auto lost = await_lost(1);
     EXPECT_EQ(lost[0].code, "over_quota");
     EXPECT_EQ(lost[0].why, "because");
@@ -136,15 +171,15 @@ TEST_F(McpLeasesTest, that_could_not_be_renewed_say_what_the_server_refused) {
 
 TEST_F(McpLeasesTest, of_an_agent_that_was_replaced_are_all_lost) {
     server->answers_all({"stale_epoch", "epoch 4 is over"});
-    keep("a#1", 3000);
-    keep("b#2", 3000);
+    claim("a", 3000ms);
+    claim("b", 3000ms);
     const auto lost = await_lost(2);
     EXPECT_EQ(lost[0].why, "a newer process of this agent has taken over");
     EXPECT_EQ(lost[1].code, "stale_epoch");
 }
 
 TEST_F(McpLeasesTest, that_the_server_says_have_ended_are_lost) {
-    keep("a#1");
+    claim("a");
     leases.lose("a#1", {"", "the server says it is REVOKED"});
     leases.lose("a#1", {"", "once more"});
     const auto lost = leases.take_lost();
@@ -154,55 +189,81 @@ TEST_F(McpLeasesTest, that_the_server_says_have_ended_are_lost) {
 }
 
 TEST_F(McpLeasesTest, are_known_by_the_paths_they_were_claimed_by) {
-    keep("a#1");
+    server->answers(renewed_for(60s));
+    claim("a");
     leases.remember_path("a#1", "src/a.c");
     leases.remember_path("unknown", "b.c");
-    keep("a#1");
+    EXPECT_TRUE(leases.renew(*server, {"a#1"}, {}));
     EXPECT_EQ(leases.held().at(0).paths, std::set<std::string>{"src/a.c"}) << "also after a renewal";
 }
 
 TEST_F(McpLeasesTest, that_were_given_back_are_not_lost) {
-    keep("a#1");
-    leases.forget("a#1");
-    leases.forget("unknown");
+    claim("a");
+    EXPECT_EQ(std::get<client::Released>(*leases.release(*server, "a#1")).state, "RELEASED");
+    EXPECT_TRUE(leases.release(*server, "unknown#2"));
     leases.lose("a#1", {"lease_expired", "too late"});
+    EXPECT_EQ(server->released(), (std::vector<std::string>{"a#1", "unknown#2"}));
     EXPECT_EQ(leases.size(), 0U);
     EXPECT_TRUE(leases.take_lost().empty());
 }
 
-TEST_F(McpLeasesTest, that_are_kept_again_have_the_new_time) {
-    keep("a#1");
-    keep("a#1", 120'000);
-    EXPECT_EQ(leases.size(), 1U);
-    EXPECT_GT(leases.held().at(0).left, 60s);
-    EXPECT_EQ(leases.held().at(0).token, 17U);
-}
-
-TEST_F(McpLeasesTest, without_time_left_or_sense_are_not_kept) {
-    const HolderInstant now = holder_clock_now();
-    EXPECT_FALSE(leases.keep(lease("a#1"), {now - 60s}));
-    EXPECT_FALSE(leases.keep(lease("a#1", 0), {now}));
-    EXPECT_FALSE(leases.keep(lease("a#1", -5), {now}));
-    EXPECT_FALSE(leases.keep(lease("a#1", std::int64_t{1} << 60), {now}));
-    EXPECT_FALSE(leases.keep(JsonValue(17), {now}));
-    EXPECT_FALSE(leases.keep(lease(""), {now}));
+TEST_F(McpLeasesTest, are_given_back_even_if_no_server_answers) {
+    claim("a");
+    server->answers_all({"unreachable", "nobody is there"});
+    EXPECT_EQ(leases.release(*server, "a#1").error().code, "unreachable");
     EXPECT_EQ(leases.size(), 0U);
 }
 
-TEST_F(McpLeasesTest, count_what_their_request_waited_if_that_makes_sense) {
-    const HolderInstant now = holder_clock_now();
-    EXPECT_EQ(McpLeases::asked(JsonValue::object({{"waited_ms", 6000}}), now).waited, 6s);
-    EXPECT_EQ(McpLeases::asked(JsonValue::object({{"verdict", "GRANTED"}}), now).waited, 0s);
-    EXPECT_EQ(McpLeases::asked(JsonValue::object({{"waited_ms", -1}}), now).waited, 0s);
-    EXPECT_EQ(McpLeases::asked(JsonValue::object({{"waited_ms", "6000"}}), now).waited, 0s);
+TEST_F(McpLeasesTest, that_were_claimed_together_are_given_back_one_by_one) {  // G1
+    ASSERT_TRUE(std::holds_alternative<client::Timing>(leases.acquire({{"a"}, {"b", "CONSUMES"}}, {})));
+    EXPECT_TRUE(leases.release(*server, "a#1"));
+    ASSERT_EQ(leases.size(), 1U);
+    EXPECT_EQ(leases.held()[0].grant.id, "b#2");
+    EXPECT_EQ(leases.held()[0].grant.predicate, "CONSUMES");
 }
 
-TEST_F(McpLeasesTest, whose_answer_was_long_under_way_need_a_renewal_first) {
-    const HolderInstant now = holder_clock_now();
-    EXPECT_FALSE(McpLeases::needs_renewal(lease("a#1", 600'000), {now}));
-    EXPECT_FALSE(McpLeases::needs_renewal(lease("a#1", 600'000), {now - 300s, 290s})) << "it waited for its turn";
-    EXPECT_TRUE(McpLeases::needs_renewal(lease("a#1", 600'000), {now - 210s}));
-    EXPECT_TRUE(McpLeases::needs_renewal(lease("a#1", 600'000), {now - 1000s}));
+TEST_F(McpLeasesTest, are_claimed_in_the_session_and_namespace_of_the_agent) {
+    EXPECT_TRUE(std::holds_alternative<client::Timing>(leases.acquire({{"a"}}, {.ttl = 90s, .reason = "because"})));
+    const client::AcquireAsk asked = server->asked();
+    EXPECT_EQ(asked.holder, "alice");
+    EXPECT_EQ(asked.session, agent.session());
+    EXPECT_EQ(asked.name_space, "default");
+    EXPECT_EQ(asked.ttl, 90s);
+    EXPECT_EQ(asked.reason, "because");
+}
+
+TEST_F(McpLeasesTest, that_are_refused_are_not_held) {
+    server->refuses({.outcome = Outcome::refused, .code = "banned", .message = "because"});
+    const auto result = leases.acquire({{"a"}}, {});
+    EXPECT_EQ(std::get<Failure>(result).code, "banned");
+    EXPECT_EQ(leases.size(), 0U);
+}
+
+TEST_F(McpLeasesTest, that_are_renewed_have_the_new_time) {
+    server->answers(renewed_for(120s));
+    claim("a");
+    ASSERT_TRUE(leases.renew(*server, {"a#1", "b#17"}, 120s));
+    EXPECT_EQ(server->last().ttl, 120s);
+    ASSERT_EQ(leases.size(), 2U) << "one that an earlier process of this holder left is held from now on";
+    EXPECT_GT(leases.held().at(0).left, 60s);
+    EXPECT_EQ(leases.held().at(1).grant.token, 17U);
+}
+
+TEST_F(McpLeasesTest, keep_their_time_if_a_renewal_comes_too_late) {
+    claim("a");
+    server->answers(renewed_for(0s));
+    const auto replies = leases.renew(*server, {"a#1"}, {});
+    ASSERT_TRUE(replies);
+    EXPECT_EQ(std::get<Error>(replies->at(0)).code, "unreachable");
+    EXPECT_TRUE(leases.holds("a#1"));
+}
+
+TEST_F(McpLeasesTest, that_a_renewal_finds_ended_are_lost) {
+    claim("a");
+    server->answers(Error{"lease_expired", "it is over"});
+    ASSERT_TRUE(leases.renew(*server, {"a#1"}, {}));
+    ASSERT_EQ(leases.take_lost().size(), 1U);
+    EXPECT_FALSE(leases.holds("a#1"));
 }
 
 }  // namespace

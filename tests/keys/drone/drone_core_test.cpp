@@ -70,7 +70,7 @@ struct World {
     std::uint64_t next_number = 1;
 };
 
-const client::Timing a_minute{{20s, 40s, 50s, 60s}, 60s};
+const client::Renewed a_minute{{{20s, 40s, 50s, 60s}, 60s}};
 
 TEST(DroneCore, says_who_it_is_before_it_takes_orders) {
     World world;

@@ -185,7 +185,7 @@ class Chaos {
         if (one_in(20)) return Error{"renewal_barred", "barred"};
         lease.expires = served + 60s;
         ++renewals_;
-        return client::Timing{{20s, 40s, 50s, 60s}, 60s};
+        return client::Renewed{{{20s, 40s, 50s, 60s}, 60s}};
     }
 
     void on(const Launch& what) {
