@@ -138,6 +138,29 @@ class AgentTest(HoldfastTest):
         self.assertRegex(result["content"][0]["text"], r"older holds x .* release everything .* claim again in 180ms")
         self.assertEqual((result["structuredContent"]["verdict"], result["structuredContent"]["retry_in_ms"]), ("DIE", 180))
 
+    def test_a_refusal_shows_what_the_server_said(self):
+        conflict = {"resource": "x", "predicate": "MUTATES", "holder": "bob", "token": 6, "reason": "formatting",
+                    "expires_in_ms": 41200, "waiting": False, "reserved": False}
+        waiter = {"resource": "x", "predicate": "CONSUMES", "holder": "eve", "expires_in_ms": 5, "waiting": True,
+                  "reserved": False}
+        said = refusal("busy", verdict="WAIT", conflicts=[conflict, waiter], queue_position=2, retry_in_ms=41200)
+        _, session = self.session(lambda *asked: (409, said))
+        self.assertEqual(session.claim("x")["structuredContent"], {**said, "lost": []})
+        said = refusal("banned", verdict="REFUSED")
+        _, session = self.session(lambda *asked: (403, said))
+        self.assertEqual(session.claim("x")["structuredContent"], {**said, "lost": []})
+
+    def test_a_claim_that_may_wait_outlasts_a_recovery(self):
+        def script(method, path, body):
+            if path == "/v1/leases" and method == "POST" and len(server.bodies("POST", "/v1/leases")) < 3:
+                return 503, refusal("recovering", verdict="REFUSED", retry_in_ms=20)
+            return self.script(method, path, body)
+        server, session = self.session(script)
+        self.assertFalse(session.claim("x", wait_ms=50000)["isError"])
+        self.assertEqual(len(server.bodies("POST", "/v1/leases")), 3)
+        server.asked.clear()
+        self.assertEqual(session.claim("y")["structuredContent"]["error"]["code"], "recovering", "told at once")
+
     def test_a_loss_by_quota_is_told_as_such(self):
         def script(method, path, body):
             if path == "/v1/heartbeat":
