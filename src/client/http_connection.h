@@ -7,10 +7,28 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "client/http_link.h"
 #include "client/server_address.h"
 
 namespace holdfast::client {
+
+struct HttpRequest {
+    std::string method;           ///< GET, POST, PUT, PATCH, DELETE
+    std::string target;           ///< path and query, percent-encoded
+    std::string body{};           ///< JSON, or empty
+    std::string last_event_id{};  ///< for an event stream only
+    /// A POST that is answered without a wait and may be repeated when it is not known whether it was executed: it is
+    /// idempotent, or has an idempotency key (G7). GET, PUT and DELETE are always repeatable.
+    bool repeatable = false;
+    /// A server that sends nothing for this long, not even a sign that the request still waits, is considered hung.
+    /// Zero: only the timeout applies.
+    Duration max_silence{};
+};
+
+struct HttpResponse {
+    int status = 0;
+    std::string body{};
+    HolderInstant sent_at{};  ///< when the answered request was sent
+};
 
 /// A connection to the first of several servers that is available, used by one thread at a time. Blocking, with a
 /// deadline on every call. Connects when first used and again after a failure.
@@ -23,7 +41,13 @@ class HttpConnection {
  public:
     /// REQUIRES: the servers were checked with parse_servers().
     explicit HttpConnection(std::string_view servers) : HttpConnection(std::make_shared<ServerList>(servers)) {}
-    explicit HttpConnection(std::shared_ptr<ServerList> servers) : servers_(std::move(servers)) {}
+    explicit HttpConnection(std::shared_ptr<ServerList> servers);
+    ~HttpConnection();
+    HttpConnection(const HttpConnection&) = delete;
+    HttpConnection& operator=(const HttpConnection&) = delete;
+
+    /// Connects, unless connected. Error code `unreachable`; then nothing was sent.
+    Result<void> connect(Duration timeout);
 
     /// Error code `unreachable` if no complete answer arrived in time; the message names the servers and the reasons.
     Result<HttpResponse> send(const HttpRequest& request, Duration timeout);
@@ -49,31 +73,25 @@ class HttpConnection {
     const std::string& server() const { return servers_->at(place_); }
 
     /// Ends the current call, from any thread, and every later one: send() then fails with `cancelled`.
-    void stop() { link_.stop(); }
+    void stop();
 
-    /// As HttpLink::cancel().
-    void cancel() { link_.cancel(); }
-    void resume() { link_.resume(); }
+    /// Cancels the current request, from any thread, and every later one until resume(). A request whose sending has
+    /// not begun fails with `cancelled`. Otherwise the sending half of the connection is closed, so that the server
+    /// gives the request up and still answers with its result; it has one second for that.
+    void cancel();
+    void resume();
 
     /// True if a server may have executed the last request that got no answer.
     bool perhaps_done() const { return perhaps_done_; }
 
  private:
+    class Socket;
     struct Attempts;
 
-    std::shared_ptr<ServerList> servers_;
+    const std::shared_ptr<ServerList> servers_;
     std::size_t place_ = 0;
     bool perhaps_done_ = false;
-    HttpLink link_;
+    const std::unique_ptr<Socket> socket_;
 };
-
-/// Checks `http://HOST:PORT` (the default port is 7400; a trailing slash is allowed). The error says what is wrong.
-Result<std::string> parse_server(std::string_view url);
-
-/// Checks one such address, or several separated by commas. Returns them without duplicates.
-Result<std::string> parse_servers(std::string_view urls);
-
-/// The servers to use: the argument, or HOLDFAST_SERVER, or http://127.0.0.1:7400.
-std::string default_server(std::string_view given = {});
 
 }  // namespace holdfast::client

@@ -6,7 +6,6 @@
 
 #include "base/json.h"
 #include "client/http_connection.h"
-#include "client/http_link.h"
 #include "client/transport.h"
 
 namespace holdfast::client {

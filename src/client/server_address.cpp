@@ -7,7 +7,6 @@
 
 #include "base/assert.h"
 #include "base/text.h"
-#include "client/http_connection.h"
 
 namespace holdfast::client {
 

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
+
 namespace holdfast::client {
 
 /// The address at which a server listens.
@@ -18,8 +20,17 @@ struct ServerAddress {
     std::string authority() const;
 };
 
-/// REQUIRES: parse_server() (http_connection.h) accepted the URL.
+/// REQUIRES: parse_server() accepted the URL.
 ServerAddress split_server(std::string_view url);
+
+/// Checks `http://HOST:PORT` (the default port is 7400; a trailing slash is allowed). The error says what is wrong.
+Result<std::string> parse_server(std::string_view url);
+
+/// Checks one such address, or several separated by commas. Returns them without duplicates.
+Result<std::string> parse_servers(std::string_view urls);
+
+/// The servers to use: the argument, or HOLDFAST_SERVER, or http://127.0.0.1:7400.
+std::string default_server(std::string_view given = {});
 
 /// The addresses between the commas, with surrounding blanks removed; at least one.
 std::vector<std::string> split_servers(std::string_view urls);
@@ -29,7 +40,7 @@ std::vector<std::string> split_servers(std::string_view urls);
 /// share this list, so that one failure moves all of them on. May be used from any thread.
 class ServerList {
  public:
-    /// REQUIRES: parse_servers() (http_connection.h) accepted them.
+    /// REQUIRES: parse_servers() accepted them.
     explicit ServerList(std::string_view servers) : servers_(split_servers(servers)) {}
 
     std::size_t size() const { return servers_.size(); }

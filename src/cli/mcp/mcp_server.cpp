@@ -9,7 +9,7 @@
 #include <sys/poll.h>
 #include <unistd.h>
 
-#include "cli/mcp/mcp_lines.h"
+#include "base/lines.h"
 #include "cli/screen.h"
 
 namespace holdfast::cli::mcp {
@@ -88,9 +88,12 @@ void McpServer::run() {
 
 /// True if the input ended; false if stop() was called.
 bool McpServer::read_input() {
-    McpLines lines;
+    LineSplitter lines;
     std::array<char, 65536> buffer{};
-    const auto on_line = [this](std::string_view line) { take(line); };
+    const auto on_line = [this](std::string_view line) {
+        take(line);
+        return true;
+    };
     for (;;) {
         pollfd waiting[]{{input_, POLLIN, 0}, {stopped_.fd(), POLLIN, 0}};
         if (::poll(waiting, 2, -1) < 0) continue;

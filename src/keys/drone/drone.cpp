@@ -15,7 +15,6 @@
 
 #include "base/clock.h"
 #include "client/http_connection.h"
-#include "client/http_link.h"
 #include "client/server_address.h"
 #include "keys/drone/addresses.h"
 #include "keys/drone/backend_processes.h"
@@ -43,11 +42,10 @@ constexpr std::size_t probers = 8;
 bool answers(const std::string& host, std::uint16_t port, const Readiness& ready) {
     const auto server = client::parse_server("http://" + address_of(host, port));
     if (!server) return false;
-    client::HttpLink link;
-    link.aim(*server);
-    if (!link.connect(max_connect)) return false;
+    client::HttpConnection connection{*server};
+    if (!connection.connect(max_connect)) return false;
     if (ready.how == Readiness::How::tcp) return true;
-    const auto answer = link.send({.method = "GET", .target = ready.path}, max_answer);
+    const auto answer = connection.send({.method = "GET", .target = ready.path}, max_answer);
     return answer && answer->status >= 200 && answer->status < 400;
 }
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "client/http_link.h"
+#include "client/http_connection.h"
 #include "keys/drone/talk.h"
 
 namespace holdfast::keys::drone {
