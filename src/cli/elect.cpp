@@ -126,15 +126,15 @@ int lead(const Arguments& arguments) {
     const TakeOptions take = candidacy(arguments);
     supervise::SignalInbox signals{supervise::supervised_signals()};
     for (;;) {
-        LeasedRun term{{.common = arguments.common,
+        const LeasedRun::Ending ending =
+            run_leased({.common = arguments.common,
                         .take = take,
                         .screen = screen,
                         .signals = signals,
                         .environment = {"HOLDFAST_GROUP=" + group},
                         .on_granted = [&](const Lease& lease) {
                             screen.note(fmt::format("leads {} with token {}", group, lease.token()));
-                        }}};
-        const LeasedRun::Ending ending = term.run();
+                        }});
         while (::waitpid(-1, nullptr, WNOHANG) > 0) {
         }
         if (!ending.lost) return ending.exit_code;

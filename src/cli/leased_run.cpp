@@ -1,19 +1,26 @@
 #include "cli/leased_run.h"
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <fmt/format.h>
+#include <mutex>
+#include <stop_token>
 #include <sys/poll.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/code.h"
+#include "base/wakeup.h"
 #include "cli/api.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/options.h"
 #include "supervise/cgroup.h"
+#include "supervise/guarded_command.h"
 #include "supervise/supervisor.h"
 
 namespace holdfast::cli {
@@ -72,7 +79,62 @@ supervise::Cgroup cgroup_of_the_command(const TakeOptions& take) {
     return supervise::Cgroup{parent ? fmt::format("{}/holdfast-run-{}", *parent, getpid()) : ""};
 }
 
-}  // namespace
+/// Acquires the leases on a separate thread, so that a signal can end the wait. Prints whom it waits for.
+class AcquireTask {
+ public:
+    /// REQUIRES: the options and the screen outlive this object.
+    AcquireTask(const CommonOptions& common, const TakeOptions& take, const Screen& screen);
+    ~AcquireTask() { answer(); }
+    AcquireTask(const AcquireTask&) = delete;
+    AcquireTask& operator=(const AcquireTask&) = delete;
+
+    /// Readable when there is an answer.
+    int fd() const { return done_.fd(); }
+    /// Waits at most this long; true if there is an answer.
+    bool wait(std::chrono::milliseconds time) const;
+    /// Blocks until there is an answer, if fd() is not readable.
+    Acquired& answer();
+    /// Cancels the wait: the answer comes soon, and unless it is a lease, no lease is left behind.
+    void give_up() { stop_.request_stop(); }
+
+ private:
+    void run();
+    void acquire(const std::vector<Intent>& intents);
+    std::optional<Failure> register_agent_first();
+    bool waits() const { return take_.wait_for_ever || take_.wait.value_or(0s) > 0s; }
+
+    Client client_;
+    const CommonOptions& common_;
+    const TakeOptions& take_;
+    const Screen& screen_;
+    Wakeup done_;
+    std::stop_source stop_;
+    std::optional<Acquired> answer_;
+    std::thread thread_;
+};
+
+/// The guardian of one command, and its leases.
+class LeasedCommand {
+ public:
+    explicit LeasedCommand(LeasedRun run) : run_(std::move(run)) {}
+
+    LeasedRun::Ending run();
+
+ private:
+    using Ending = LeasedRun::Ending;
+
+    Ending complain(const Error& error, int exit_code) const;
+    void await(AcquireTask& task, supervise::GuardedCommand& command);
+    [[noreturn]] static void give_up(AcquireTask& task, supervise::GuardedCommand& command, int signal);
+    Ending work(supervise::GuardedCommand& command, Lease& lease);
+    void inform_guardian(supervise::GuardedCommand& command, Lease& lease);
+    Ending cannot_run(int error) const;
+    Ending ended(const supervise::EndedReport& report) const;
+
+    const LeasedRun run_;
+    std::mutex sending_;
+    std::atomic<bool> lost_ = false;
+};
 
 AcquireTask::AcquireTask(const CommonOptions& common, const TakeOptions& take, const Screen& screen)
     : client_({.server = common.server,
@@ -137,37 +199,37 @@ std::optional<Failure> AcquireTask::register_agent_first() {
     }
 }
 
-LeasedRun::Ending LeasedRun::run() {
+LeasedRun::Ending LeasedCommand::run() {
     // The guardian starts first: it must not inherit connections, and it should be running when the lease is granted.
     auto command =
-        supervise::GuardedCommand::prepare({.command = parts_.take.command, .mask = parts_.signals.mask_before()});
+        supervise::GuardedCommand::prepare({.command = run_.take.command, .mask = run_.signals.mask_before()});
     if (!command) return complain(command.error(), exit_failed);
-    AcquireTask task{parts_.common, parts_.take, parts_.screen};
+    AcquireTask task{run_.common, run_.take, run_.screen};
     await(task, *command);
     if (!task.answer()) {
         const Failure& failure = task.answer().failure();
-        parts_.screen.complain({failure.code, describe(failure)}, failure.retry_in);
+        run_.screen.complain({failure.code, describe(failure)}, failure.retry_in);
         return {exit_code_for(failure)};
     }
     Lease& lease = task.answer().lease();
-    if (parts_.on_granted) parts_.on_granted(lease);
+    if (run_.on_granted) run_.on_granted(lease);
     const Ending ending = work(*command, lease);
     if (!lease.release() && !ending.lost)
-        parts_.screen.note("could not release the lease, because the server did not answer; it expires by itself");
+        run_.screen.note("could not release the lease, because the server did not answer; it expires by itself");
     return ending;
 }
 
-LeasedRun::Ending LeasedRun::complain(const Error& error, int exit_code) const {
-    parts_.screen.complain(error);
+LeasedRun::Ending LeasedCommand::complain(const Error& error, int exit_code) const {
+    run_.screen.complain(error);
     return {exit_code};
 }
 
-void LeasedRun::await(AcquireTask& task, supervise::GuardedCommand& command) {
+void LeasedCommand::await(AcquireTask& task, supervise::GuardedCommand& command) {
     for (;;) {
-        pollfd waiting[]{{task.fd(), POLLIN, 0}, {parts_.signals.fd(), POLLIN, 0}};
+        pollfd waiting[]{{task.fd(), POLLIN, 0}, {run_.signals.fd(), POLLIN, 0}};
         ::poll(waiting, 2, -1);
         if (waiting[0].revents != 0) return;
-        const auto signal = parts_.signals.take();
+        const auto signal = run_.signals.take();
         if (!signal || !supervise::is_for_the_command(*signal) || *signal == SIGWINCH || *signal == SIGCONT) continue;
         if (*signal == SIGTSTP)
             ::raise(SIGSTOP);
@@ -176,26 +238,26 @@ void LeasedRun::await(AcquireTask& task, supervise::GuardedCommand& command) {
     }
 }
 
-void LeasedRun::give_up(AcquireTask& task, supervise::GuardedCommand& command, int signal) {
+void LeasedCommand::give_up(AcquireTask& task, supervise::GuardedCommand& command, int signal) {
     command.destroy();
     task.give_up();
     if (task.wait(give_up_timeout) && task.answer()) task.answer().lease().release();
     std::_Exit(128 + signal);  // it may still be registering an agent
 }
 
-LeasedRun::Ending LeasedRun::work(supervise::GuardedCommand& command, Lease& lease) {
+LeasedRun::Ending LeasedCommand::work(supervise::GuardedCommand& command, Lease& lease) {
     supervise::Terminal terminal;
     const bool foreground = terminal.is_interactive();
     std::vector<std::string> environment = environment_of(lease);
-    environment.insert(environment.end(), parts_.environment.begin(), parts_.environment.end());
+    environment.insert(environment.end(), run_.environment.begin(), run_.environment.end());
     supervise::StartOrder order{deadlines_of(lease), foreground, environment};
-    order.whole = !parts_.take.leave_daemons;
-    const supervise::Cgroup cgroup = cgroup_of_the_command(parts_.take);
+    order.whole = !run_.take.leave_daemons;
+    const supervise::Cgroup cgroup = cgroup_of_the_command(run_.take);
     order.cgroup = cgroup.directory();
     const auto started = command.start(order);
     if (!started) return complain(started.error(), exit_cannot_run);
     inform_guardian(command, lease);
-    supervise::Supervisor supervisor{{command, parts_.signals, terminal, foreground}};
+    supervise::Supervisor supervisor{{command, run_.signals, terminal, foreground}};
     const auto end = supervisor.run();
     cgroup.remove();  // if no guardian did
     if (const auto* cannot = std::get_if<supervise::CannotRunReport>(&end)) return cannot_run(cannot->error);
@@ -205,21 +267,21 @@ LeasedRun::Ending LeasedRun::work(supervise::GuardedCommand& command, Lease& lea
 }
 
 /// Every renewal moves the guardian's deadlines; a loss ends the command at once.
-void LeasedRun::inform_guardian(supervise::GuardedCommand& command, Lease& lease) {
+void LeasedCommand::inform_guardian(supervise::GuardedCommand& command, Lease& lease) {
     const auto send_deadlines = [this, &command, &lease] {
         const std::lock_guard in_order{sending_};
         command.renewed(deadlines_of(lease));
     };
     lease.on_change([this, send_deadlines](Outcome outcome) {
         if (outcome == Outcome::granted) return send_deadlines();
-        parts_.screen.note("a renewal failed; trying again until the lease runs out");
+        run_.screen.note("a renewal failed; trying again until the lease runs out");
     });
     lease.on_lost([this, &command](const Failure& failure) {
         // The server lets these leases run out on their timeline (R7), so the command keeps its time to finish.
         const auto code = code_in(failure.code);
         const bool runs_out = code == Code::renewal_barred || code == Code::banned;
         const std::string what = runs_out ? "the lease cannot be renewed: " : "the lease is lost: ";
-        parts_.screen.complain({failure.code, what + failure.message});
+        run_.screen.complain({failure.code, what + failure.message});
         if (runs_out) return;
         lost_ = true;
         command.lost();
@@ -227,25 +289,31 @@ void LeasedRun::inform_guardian(supervise::GuardedCommand& command, Lease& lease
     send_deadlines();  // for changes before the callbacks were set
 }
 
-LeasedRun::Ending LeasedRun::cannot_run(int error) const {
-    const std::string message = fmt::format("cannot run '{}': {}", parts_.take.command[0], std::strerror(error));
+LeasedRun::Ending LeasedCommand::cannot_run(int error) const {
+    const std::string message = fmt::format("cannot run '{}': {}", run_.take.command[0], std::strerror(error));
     return complain({"cannot_run", message}, error == ENOENT ? exit_not_found : exit_cannot_run);
 }
 
-LeasedRun::Ending LeasedRun::ended(const supervise::EndedReport& report) const {
+LeasedRun::Ending LeasedCommand::ended(const supervise::EndedReport& report) const {
     if (report.forced || lost_) return {exit_lost, true};
     if (report.left_behind > 0)
-        parts_.screen.note(fmt::format(
+        run_.screen.note(fmt::format(
             "{} process(es) left the command's group and {}", report.left_behind,
-            parts_.take.leave_daemons ? "go on without the lease" : "were stopped; --leave-daemons lets them go on"));
+            run_.take.leave_daemons ? "go on without the lease" : "were stopped; --leave-daemons lets them go on"));
     return {WIFEXITED(report.status) ? WEXITSTATUS(report.status) : 128 + WTERMSIG(report.status)};
+}
+
+}  // namespace
+
+LeasedRun::Ending run_leased(LeasedRun run) {
+    return LeasedCommand{std::move(run)}.run();
 }
 
 int run_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     supervise::SignalInbox signals{supervise::supervised_signals()};
     const auto ending =
-        LeasedRun{{.common = arguments.common, .take = arguments.take, .screen = screen, .signals = signals}}.run();
+        run_leased({.common = arguments.common, .take = arguments.take, .screen = screen, .signals = signals});
     if (ending.lost) screen.complain(Error{"lost", "the command was stopped, because its lease could not be kept"});
     return ending.exit_code;
 }
