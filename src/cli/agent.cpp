@@ -31,7 +31,7 @@ std::string describe_wait(const JsonValue& waiting) {
     text +=
         fmt::format(", place {}, for another {}", waiting["queue_position"].text, duration_of(waiting["wait_left_ms"]));
     const std::string conflicts = describe(client::read_conflicts(waiting));
-    return conflicts.empty() ? text : text + ": " + conflicts;
+    return conflicts.empty() ? text : fmt::format("{}: {}", text, conflicts);
 }
 
 int show_agent(const Screen& screen, const Result<Answer>& answer) {

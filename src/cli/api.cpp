@@ -17,7 +17,7 @@ constexpr Duration answer_timeout = 10s;
 
 std::string describe(const Conflict& conflict) {
     const std::string left = format_duration(conflict.expires_in);
-    const std::string reason = conflict.reason.empty() ? "" : " (" + conflict.reason + ")";
+    const std::string reason = conflict.reason.empty() ? "" : fmt::format(" ({})", conflict.reason);
     if (conflict.waiting) return fmt::format("{} already waits for {}{}", conflict.holder, conflict.resource, reason);
     if (conflict.reserved)
         return fmt::format("{} restarts and has {} reserved for another {}{}", conflict.holder, conflict.resource, left,
@@ -39,7 +39,7 @@ Result<Answer> Api::get_all(const std::string& target, std::string_view items) {
         const std::string next = answer->body["next"].text;
         if (!first) first = std::move(*answer);
         if (next.empty()) break;
-        page = target + "&after=" + percent_encode(next);
+        page = fmt::format("{}&after={}", target, percent_encode(next));
     }
     first->body.set(items, std::move(gathered)).set("next", nullptr);
     return std::move(*first);

@@ -172,8 +172,8 @@ std::unique_ptr<CLI::App> make_app(Arguments& arguments) {
 }
 
 [[nodiscard]] int usage_error(const std::string& message, const std::string& command) {
-    const std::string help = command.empty() ? "holdfast --help" : "holdfast " + command + " --help";
-    std::cerr << fmt::format("holdfast: {}; see '{}'\n", printable(message), help);
+    std::cerr << fmt::format("holdfast: {}; see 'holdfast {}{}--help'\n", printable(message), command,
+                             command.empty() ? "" : " ");
     return exit_usage;
 }
 

@@ -21,7 +21,7 @@ constexpr std::uint64_t max_priority = 9'000'000'000'000'000;
 class UsageFormatter : public CLI::Formatter {
  public:
     explicit UsageFormatter(std::string usage) : usage_(std::move(usage)) {}
-    std::string make_usage(const CLI::App*, std::string) const override { return "Usage: " + usage_ + "\n"; }
+    std::string make_usage(const CLI::App*, std::string) const override { return fmt::format("Usage: {}\n", usage_); }
 
  private:
     const std::string usage_;
@@ -310,7 +310,7 @@ void add_publishing(CLI::App& app, Arguments& arguments) {
 
 CLI::App* add_command(CLI::App& app, Arguments& arguments, const std::string& name, const std::string& description) {
     CLI::App* command = app.add_subcommand(name, description);
-    const std::string full = app.get_parent() == nullptr ? name : app.get_name() + " " + name;
+    const std::string full = app.get_parent() == nullptr ? name : fmt::format("{} {}", app.get_name(), name);
     // Not the final callback: with that, the parser would read the environment for the options of every command,
     // including those not typed, and where two share a value the last one would override the command line.
     command->parse_complete_callback([&arguments, full] {

@@ -28,7 +28,7 @@ std::string or_dash(std::string text) {
 std::string shown_state(const JsonValue& backend) {
     const std::string reason = backend["reason"].text;
     const std::string state = backend["state"].text;
-    if (!reason.empty()) return state + " (" + reason + ")";
+    if (!reason.empty()) return fmt::format("{} ({})", state, reason);
     const bool in_doubt = !backend["drone_heard_ms_ago"].is(Kind::null);
     return in_doubt ? state + " (its drone may be dead)" : state;
 }
@@ -267,8 +267,9 @@ int key_bar_command(const Arguments& arguments) {
     const Screen screen{arguments.common};
     Api api{arguments.common};
     const BackendArguments& options = arguments.backend;
-    const std::string key = (options.name_space.empty() ? "default" : options.name_space) + "/" + options.key;
-    const auto answer = api.send("POST", "/v1/keys/" + percent_encode(key) + "/bar", JsonValue::object());
+    const std::string key =
+        fmt::format("{}/{}", options.name_space.empty() ? "default" : options.name_space, options.key);
+    const auto answer = api.send("POST", fmt::format("/v1/keys/{}/bar", percent_encode(key)), JsonValue::object());
     if (const auto exit_code = fail_or_show_json(screen, answer)) return *exit_code;
     const auto left = ms_of(answer->body["expires_in_ms"]);
     screen.line(fmt::format("{} is not renewed any more; its backend {} ends within {}", printable(options.key),

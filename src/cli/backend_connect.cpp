@@ -218,7 +218,7 @@ int ConnectTask::fail_ended() {
     std::string text = fmt::format("the backend {} ended before it was ready", spawned_);
     if (!reason.empty()) text += ": " + reason;
     if (backend["exit_code"].is(Kind::number)) text += ", exit code " + backend["exit_code"].text;
-    if (const std::string message = backend["message"].text; !message.empty()) text += " (" + message + ")";
+    if (const std::string message = backend["message"].text; !message.empty()) text += fmt::format(" ({})", message);
     text += fmt::format("; its output is in logs/{}.log of the drone {}", spawned_, spawned_drone_);
     return fail(screen_, Error{reason == "start_timed_out" ? reason : "backend_ended", text}, exit_failed);
 }

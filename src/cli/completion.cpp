@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "cli/app.h"
 #include "cli/commands.h"
@@ -68,11 +69,11 @@ std::string bash_values(const CommandShape& root) {
             if (!option.takes_value || option.name == "--wait" || known) continue;
             seen.push_back(option.name);
             const bool is_path = option.name == "--config" || option.name == "--state-dir";
-            const std::string reply = !option.choices.empty() ? "COMPREPLY=($(compgen -W " +
-                                                                    in_quotes(joined(option.choices)) + " -- \"$cur\"))"
-                                      : is_path ? "COMPREPLY=($(compgen -f -- \"$cur\"))"
-                                                : "COMPREPLY=()";
-            text += "        " + option.name + ") " + reply + "; return ;;\n";
+            const std::string reply = !option.choices.empty() ? fmt::format("COMPREPLY=($(compgen -W {} -- \"$cur\"))",
+                                                                            in_quotes(joined(option.choices)))
+                                      : is_path               ? "COMPREPLY=($(compgen -f -- \"$cur\"))"
+                                                              : "COMPREPLY=()";
+            text += fmt::format("        {}) {}; return ;;\n", option.name, reply);
         }
     }
     return text;
@@ -83,11 +84,11 @@ std::string zsh_option(const OptionShape& option) {
     std::string description;
     for (const char c : option.description)
         if (c != '[' && c != ']') description += c == ':' ? ',' : c;
-    std::string text =
-        option.name + (option.takes_value && option.name != "--wait" ? "=" : "") + "[" + description + "]";
-    if (option.takes_value && option.name != "--wait") {
+    const bool needs_value = option.takes_value && option.name != "--wait";
+    std::string text = fmt::format("{}{}[{}]", option.name, needs_value ? "=" : "", description);
+    if (needs_value) {
         text += ":value:";
-        if (!option.choices.empty()) text += "(" + joined(option.choices) + ")";
+        if (!option.choices.empty()) text += fmt::format("({})", joined(option.choices));
         if (option.name == "--config" || option.name == "--state-dir") text += "_files";
     }
     return in_quotes(text);
@@ -111,25 +112,26 @@ std::string zsh_function(const Place& place, const CommandShape& root) {
         for (const OptionShape& option : root.options)
             if (option.name != "--help" && option.name != "--version") text += " \\\n        " + zsh_option(option);
     if (has_commands) text += " \\\n        '1: :->command' '*:: :->rest'";
-    if (!place.command.choices.empty()) text += " \\\n        '1:which:(" + joined(place.command.choices) + ")'";
+    if (!place.command.choices.empty())
+        text += fmt::format(" \\\n        '1:which:({})'", joined(place.command.choices));
     if (place.path == "run") text += " \\\n        '*:resource:'";
     text += "\n";
     if (has_commands) {
         text += "    case $state in\n    command)\n        commands=(\n";
         for (const CommandShape& one : place.command.commands)
-            text += "            " + in_quotes(one.name + ":" + one.description) + "\n";
+            text += fmt::format("            {}\n", in_quotes(fmt::format("{}:{}", one.name, one.description)));
         text += "        )\n        _describe command commands ;;\n    rest)\n        case $words[1] in\n";
         for (const CommandShape& one : place.command.commands)
-            text += "        " + one.name + ") " +
-                    zsh_function_name(place.path.empty() ? one.name : place.path + " " + one.name) + " ;;\n";
+            text += fmt::format("        {}) {} ;;\n", one.name,
+                                zsh_function_name(place.path.empty() ? one.name : place.path + " " + one.name));
         text += "        esac ;;\n    esac\n";
     }
     return text + "}\n";
 }
 
 std::string fish_option(const OptionShape& option, const std::string& condition) {
-    std::string text =
-        "complete -c holdfast" + condition + " -l " + option.name.substr(2) + " -d " + in_quotes(option.description);
+    std::string text = fmt::format("complete -c holdfast{} -l {} -d {}", condition, option.name.substr(2),
+                                   in_quotes(option.description));
     const bool is_path = option.name == "--config" || option.name == "--state-dir";
     if (option.takes_value && option.name != "--wait") text += is_path ? " -r -F" : " -x";
     if (!option.choices.empty()) text += " -a " + in_quotes(joined(option.choices));
@@ -154,16 +156,17 @@ std::string bash_completion(const CommandShape& root) {
         if (!place.path.empty()) {
             const std::size_t last = place.path.rfind(' ');
             const std::string parent = last == std::string::npos ? "" : place.path.substr(0, last);
-            text +=
-                "        " + in_quotes(parent + "|" + place.command.name) + ") path=" + in_quotes(place.path) + " ;;\n";
+            text += fmt::format("        {}) path={} ;;\n", in_quotes(parent + "|" + place.command.name),
+                                in_quotes(place.path));
         }
     text += "        esac\n    done\n    case $prev in\n" + bash_values(root) + "    esac\n    case $path in\n";
     const std::string common = joined(option_names(root));
     for (const Place& place : places(root)) {
         const std::string options = place.path.empty() ? common : joined(option_names(place.command)) + " " + common;
-        text += "    " + in_quotes(place.path) + ") if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W " +
-                in_quotes(options) + " -- \"$cur\")); else COMPREPLY=($(compgen -W " +
-                in_quotes(joined(words_after(place.command))) + " -- \"$cur\")); fi ;;\n";
+        text += fmt::format(
+            "    {}) if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W {} -- \"$cur\")); "
+            "else COMPREPLY=($(compgen -W {} -- \"$cur\")); fi ;;\n",
+            in_quotes(place.path), in_quotes(options), in_quotes(joined(words_after(place.command))));
     }
     return text + "    esac\n}\ncomplete -F _holdfast holdfast\n";
 }
@@ -183,15 +186,15 @@ std::string fish_completion(const CommandShape& root) {
         const std::size_t last = place.path.rfind(' ');
         const std::string parent = last == std::string::npos ? "" : place.path.substr(0, last);
         std::string condition = " -n __fish_use_subcommand";
-        if (!parent.empty()) condition = " -n '__fish_seen_subcommand_from " + parent + "'";
+        if (!parent.empty()) condition = fmt::format(" -n '__fish_seen_subcommand_from {}'", parent);
         if (place.path.empty()) continue;
-        text += "complete -c holdfast" + condition + " -a " + place.command.name + " -d " +
-                in_quotes(place.command.description) + "\n";
-        const std::string inside = " -n '__fish_seen_subcommand_from " + place.command.name + "'";
+        text += fmt::format("complete -c holdfast{} -a {} -d {}\n", condition, place.command.name,
+                            in_quotes(place.command.description));
+        const std::string inside = fmt::format(" -n '__fish_seen_subcommand_from {}'", place.command.name);
         for (const OptionShape& option : place.command.options)
             text += fish_option(option, inside);
         if (!place.command.choices.empty())
-            text += "complete -c holdfast" + inside + " -a " + in_quotes(joined(place.command.choices)) + "\n";
+            text += fmt::format("complete -c holdfast{} -a {}\n", inside, in_quotes(joined(place.command.choices)));
     }
     return text +
            "complete -c holdfast -n 'contains -- -- (commandline -opc)' -xa "

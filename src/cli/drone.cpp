@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <fmt/format.h>
 
 #include "base/text.h"
 #include "cli/api.h"
@@ -115,8 +116,8 @@ int drone_drain_command(const Arguments& arguments) {
     Api api{arguments.common};
     const std::string& id = arguments.drone.named;
     const bool draining = !arguments.drone.undo;
-    const auto answer =
-        api.send("POST", "/v1/drones/" + percent_encode(id) + "/drain", JsonValue::object({{"draining", draining}}));
+    const auto answer = api.send("POST", fmt::format("/v1/drones/{}/drain", percent_encode(id)),
+                                 JsonValue::object({{"draining", draining}}));
     return show_done(screen, answer,
                      id + (draining ? " gets no new work; its backends keep running" : " gets new work again"));
 }

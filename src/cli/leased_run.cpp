@@ -65,7 +65,7 @@ std::vector<std::string> environment_of(const Lease& lease) {
     std::string resources = "HOLDFAST_RESOURCE=";
     std::string separator;
     for (const Grant& grant : lease.grants()) {
-        tokens += separator + std::to_string(grant.token);
+        tokens += fmt::format("{}{}", separator, grant.token);
         leases += separator + grant.id;
         resources += separator + grant.resource;
         separator = "\n";

@@ -1,6 +1,7 @@
 #include "cli/screen.h"
 
 #include <cstdlib>
+#include <fmt/format.h>
 #include <iostream>
 #include <unistd.h>
 
@@ -21,7 +22,7 @@ void write_error(const std::string& line) {
 }
 
 void print_to_stderr(std::string_view text) {
-    write_error("holdfast: " + printable(text) + "\n");
+    write_error(fmt::format("holdfast: {}\n", printable(text)));
 }
 
 }  // namespace

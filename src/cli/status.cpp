@@ -155,10 +155,10 @@ std::string value_text(std::string_view field, const JsonValue& value) {
 void show_fields(const Screen& screen, const JsonValue& object, const std::string& indent) {
     for (const auto& [field, value] : object.members) {
         if (value.is(Kind::object)) {
-            screen.line(indent + label_of(field) + ":");
+            screen.line(fmt::format("{}{}:", indent, label_of(field)));
             show_fields(screen, value, indent + "  ");
         } else if (indent.size() > 2 || !is_in_headline(field)) {
-            screen.line(indent + label_of(field) + ": " + value_text(field, value));
+            screen.line(fmt::format("{}{}: {}", indent, label_of(field), value_text(field, value)));
         }
     }
 }

@@ -1,5 +1,6 @@
 #include "client/local_transport.h"
 
+#include <fmt/format.h>
 #include <utility>
 
 #include "base/clock.h"
@@ -24,7 +25,7 @@ Result<std::vector<lease::Intent>> manifest_of(const AcquireAsk& ask) {
     for (const auto& [resource, predicate] : ask.intents) {
         if (auto checked = lease::check_resource(resource); !checked) return checked.error();
         const auto known = lease::parse_predicate(predicate.text());
-        if (!known) return Error{"invalid_argument", "unknown predicate '" + predicate.text() + "'"};
+        if (!known) return Error{"invalid_argument", fmt::format("unknown predicate '{}'", predicate.text())};
         intents.push_back({lease::full_name(ask.name_space, resource), *known});
     }
     return lease::checked_manifest(std::move(intents));

@@ -74,7 +74,7 @@ std::string without_blanks(std::string_view text) {
 
 std::string ServerAddress::authority() const {
     const bool bracketed = host.find(':') != std::string::npos;
-    return fmt::format("{}:{}", bracketed ? "[" + host + "]" : host, port);
+    return fmt::format("{}:{}", bracketed ? fmt::format("[{}]", host) : host, port);
 }
 
 ServerAddress split_server(std::string_view url) {

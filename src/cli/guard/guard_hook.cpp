@@ -19,12 +19,13 @@ std::string script(const std::string& name, const std::string& program, bool cha
     const bool transaction = name == "reference-transaction";
     const bool reads = transaction || name == "pre-push";
     const std::string feed = reads ? "printf %s \"$input\" | " : "";
-    std::string text = "#!/bin/sh\n" + std::string(mark) + "; remove it with 'holdfast guard uninstall'.\n";
+    std::string text = fmt::format("#!/bin/sh\n{}; remove it with 'holdfast guard uninstall'.\n", mark);
     if (reads) text += "input=$(cat; echo .)\ninput=${input%.}\n";
-    if (chain) {
-        text += "before=\"$0" + std::string(aside_ending) + "\"\n";
-        text += "if [ -x \"$before\" ]; then " + feed + "\"$before\" \"$@\" || exit $?; fi\n";
-    }
+    if (chain)
+        text += fmt::format(
+            "before=\"$0{}\"\n"
+            "if [ -x \"$before\" ]; then {}\"$before\" \"$@\" || exit $?; fi\n",
+            aside_ending, feed);
     if (transaction)
         text +=
             "[ \"$1\" = prepared ] || exit 0\n"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <fmt/format.h>
 #include <memory>
 #include <utf8proc.h>
 
@@ -85,7 +86,7 @@ std::string file_resource(std::string_view path) {
 }
 
 std::string tree_resource(std::string_view path) {
-    return path.empty() ? std::string(prefix) + "**" : std::string(prefix) + escaped(path) + "/**";
+    return path.empty() ? fmt::format("{}**", prefix) : fmt::format("{}{}/**", prefix, escaped(path));
 }
 
 std::string_view shown_path(std::string_view resource) {

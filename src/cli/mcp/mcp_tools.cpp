@@ -214,7 +214,7 @@ McpOutcome McpTools::list(Api& api, McpArguments& arguments) const {
     std::string next;
     bool more = true;
     for (int page = 0; page < max_pages && more && leases.size() <= most; ++page) {
-        const auto answer = api.get(target + (next.empty() ? "" : "&after=" + percent_encode(next)));
+        const auto answer = api.get(next.empty() ? target : fmt::format("{}&after={}", target, percent_encode(next)));
         if (!answer || !answer->ok()) return not_done(answer);
         for (const JsonValue& lease : answer->body["leases"].items)
             if (asked.empty() || concerns_any(lease["resource"].text, asked)) leases.push_back(brief(lease));

@@ -104,7 +104,7 @@ std::string advice(const std::string& code, std::chrono::milliseconds retry_in) 
     if (known == Code::busy || known == Code::wait_timeout)
         return "Nothing was claimed. Work on something else, or claim again with wait_ms.";
     if (known == Code::stale_epoch) return "A newer process of this agent has taken over; stop working.";
-    if (retry_in > 0ms) return "Try again" + in(retry_in) + ".";
+    if (retry_in > 0ms) return fmt::format("Try again{}.", in(retry_in));
     return "The same call will be refused again; change it, or tell the user.";
 }
 
@@ -193,11 +193,11 @@ std::string mcp_instructions(const std::string& holder, const std::string& root)
         "release_intents once your changes are committed or undone. Every answer has a list 'lost': if a lease is in "
         "it, stop changing that resource, claim it again, and read what changed before you go on. You are the holder "
         "{}.{}",
-        holder, root.empty() ? "" : " Paths are relative to " + root + ".");
+        holder, root.empty() ? "" : fmt::format(" Paths are relative to {}.", root));
 }
 
 McpOutcome wrong_arguments(const std::string& problem) {
-    return {"Wrong arguments: " + problem + ". Correct them and call again.",
+    return {fmt::format("Wrong arguments: {}. Correct them and call again.", problem),
             error_object({"invalid_argument", problem}), true};
 }
 

@@ -69,7 +69,7 @@ std::string to_text(const Digest& digest) {
     if (digest.priority) json.field("priority", *digest.priority);
     json.close_object();
     body += '\n';
-    return std::string(format) + std::to_string(version) + " " + checksum(body) + "\n" + body;
+    return fmt::format("{}{} {}\n{}", format, version, checksum(body), body);
 }
 
 Result<Digest> parse_digest(std::string_view text) {
@@ -156,7 +156,7 @@ Result<std::optional<Digest>> DigestFile::load() {
     const auto text = read_all(file, path_);
     if (!text) return text.error();
     auto digest = parse_digest(*text);
-    if (!digest) return Error{digest.error().code, path_ + ": " + digest.error().message};
+    if (!digest) return Error{digest.error().code, fmt::format("{}: {}", path_, digest.error().message)};
     return std::optional<Digest>{std::move(*digest)};
 }
 

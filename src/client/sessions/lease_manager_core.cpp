@@ -202,7 +202,7 @@ Failure LeaseManager::Core::why_not(const std::string& session) const {
         return {.outcome = Outcome::busy, .code = "not_preferred", .message = "cluster membership is not known yet"};
     return {.outcome = Outcome::busy,
             .code = "not_preferred",
-            .message = "it is free, and its preferred owner " + known->preferred + " has its chance first"};
+            .message = fmt::format("it is free, and its preferred owner {} has its chance first", known->preferred)};
 }
 
 void LeaseManager::Core::release(const std::string& session) {
@@ -370,7 +370,7 @@ std::optional<Error> LeaseManager::Core::greet(Lock& lock) {
     if (!answers) return answers.error();
     if (is_fatal(answers->front())) {
         connection_.reset();
-        return Error{"refused", connection_.address().shown() + " refused: " + answers->front().text};
+        return Error{"refused", fmt::format("{} refused: {}", connection_.address().shown(), answers->front().text)};
     }
     backoff_.reset();
     connected_ = true;
@@ -386,9 +386,9 @@ std::optional<Error> LeaseManager::Core::greet(Lock& lock) {
     }
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(closed_until_ - heard);
     Failure young{.outcome = Outcome::uncertain, .code = "recovering", .retry_in = left};
-    young.message = connection_.address().shown() +
-                    " was started a moment ago and may have forgotten who owns what; nothing new is taken for " +
-                    format_duration(left);
+    young.message =
+        fmt::format("{} was started a moment ago and may have forgotten who owns what; nothing new is taken for {}",
+                    connection_.address().shown(), format_duration(left));
     tell(std::move(young));
     return std::nullopt;
 }
@@ -471,7 +471,7 @@ void LeaseManager::Core::answer(const client::sessions::LeaseRequest& request, c
     const client::sessions::LeaseAnswer meaning = client::sessions::LeaseCommands::read(request, value);
     if (value.is_error()) {
         refused_ = request.ask;
-        tell(failure_of({"refused", connection_.address().shown() + " answered: " + value.text}));
+        tell(failure_of({"refused", fmt::format("{} answered: {}", connection_.address().shown(), value.text)}));
     } else if (trouble_ && trouble_->code == "refused" && refused_ == request.ask) {
         tell(std::nullopt);  // only the same kind of request clears it: a full store still answers reads
     }

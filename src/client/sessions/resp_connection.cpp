@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <optional>
@@ -39,7 +40,7 @@ struct RespConnection::Impl {
     void reset();
     bool is_alive() const;
     Error unreachable(std::string_view why) const {
-        return {"unreachable", "no answer from " + address.shown() + ": " + std::string(why)};
+        return {"unreachable", fmt::format("no answer from {}: {}", address.shown(), why)};
     }
 
     const codec::resp::RedisAddress address;
@@ -130,7 +131,7 @@ std::optional<Error> RespConnection::Impl::greet(HolderInstant until) {
     const auto answers = exchange(batch, until);
     if (!answers) return answers.error();
     for (const codec::resp::Value& answer : *answers)
-        if (answer.is_error()) return Error{"refused", address.shown() + " refused: " + answer.text};
+        if (answer.is_error()) return Error{"refused", fmt::format("{} refused: {}", address.shown(), answer.text)};
     return std::nullopt;
 }
 
@@ -174,7 +175,7 @@ std::optional<Error> RespConnection::Impl::read_values(std::vector<codec::resp::
             case codec::resp::ValueReader::Outcome::more:
                 return std::nullopt;
             case codec::resp::ValueReader::Outcome::malformed:
-                return unreachable("this is not the Redis protocol: " + std::string(reader.error()));
+                return unreachable(fmt::format("this is not the Redis protocol: {}", reader.error()));
             case codec::resp::ValueReader::Outcome::value:
                 break;
         }
