@@ -123,6 +123,28 @@ constexpr std::array<Text, code_count> texts{{
      "the engine that keeps the leases cannot be reached or did not answer in time; ask again after retry_in_ms"},
     {Code::storage_failed, "storage_failed",
      "the disk refused the write; the change is not in force, but may take effect later: check, then ask again"},
+    {Code::unauthenticated, "unauthenticated",
+     "this server asks who you are, and found no valid credentials in the request; pass an API token or use a client "
+     "certificate that is mapped to a principal"},
+    {Code::forbidden, "forbidden",
+     "this principal has no grant for that; ask an admin for one with the verb, the namespace and the prefix named"},
+    {Code::unknown_principal, "unknown_principal", "no such principal; create it first"},
+    {Code::principal_exists, "principal_exists",
+     "there is a principal of this name; choose another, or remove that one"},
+    {Code::unknown_role, "unknown_role", "no such role; create it first, or use one of the built-in roles"},
+    {Code::role_fixed, "role_fixed", "the built-in roles cannot be changed or removed; create a role of another name"},
+    {Code::role_in_use, "role_in_use", "principals have this role; revoke it from them first"},
+    {Code::unknown_api_token, "unknown_api_token", "no such API token, or it was revoked"},
+    {Code::too_many_api_tokens, "too_many_api_tokens",
+     "two API tokens of this principal are valid already; revoke one, or wait until one expires"},
+    {Code::unknown_mapping, "unknown_mapping", "no certificates are mapped by this pattern"},
+    {Code::mapping_taken, "mapping_taken",
+     "this pattern maps certificates to another principal; remove that mapping first"},
+    {Code::no_admin, "no_admin",
+     "no principal that may change access control would have a valid API token; give one to another such principal "
+     "first"},
+    {Code::auth_full, "auth_full",
+     "the limit on principals, roles or mappings, or on their size, is reached; remove what is not used"},
 }};
 
 constexpr bool in_order() {

@@ -86,8 +86,21 @@ enum class Code : std::uint8_t {
     unavailable,
     store_unavailable,
     storage_failed,
+    unauthenticated,
+    forbidden,
+    unknown_principal,
+    principal_exists,
+    unknown_role,
+    role_fixed,
+    role_in_use,
+    unknown_api_token,
+    too_many_api_tokens,
+    unknown_mapping,
+    mapping_taken,
+    no_admin,
+    auth_full,
 };
-inline constexpr std::size_t code_count = static_cast<std::size_t>(Code::storage_failed) + 1;
+inline constexpr std::size_t code_count = static_cast<std::size_t>(Code::auth_full) + 1;
 
 /// The name a program matches, such as `not_holder`.
 std::string_view name_of(Code code);

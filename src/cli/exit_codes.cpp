@@ -66,6 +66,8 @@ int exit_code_of(Code code) {
         case Code::unavailable:
         case Code::store_unavailable:
         case Code::storage_failed:
+        case Code::too_many_api_tokens:
+        case Code::auth_full:
             return exit_not_now;
         // The request, the policy or the server has to change first.
         case Code::agent_restarting:
@@ -107,6 +109,17 @@ int exit_code_of(Code code) {
         case Code::body_too_large:
         case Code::header_too_large:
         case Code::answer_too_large:
+        case Code::unauthenticated:
+        case Code::forbidden:
+        case Code::unknown_principal:
+        case Code::principal_exists:
+        case Code::unknown_role:
+        case Code::role_fixed:
+        case Code::role_in_use:
+        case Code::unknown_api_token:
+        case Code::unknown_mapping:
+        case Code::mapping_taken:
+        case Code::no_admin:
             break;
     }
     return exit_refused;

@@ -19,6 +19,8 @@ std::string_view reason_of(int status) {
             return "Created";
         case 400:
             return "Bad Request";
+        case 401:
+            return "Unauthorized";
         case 403:
             return "Forbidden";
         case 404:
@@ -69,6 +71,7 @@ int status_of(Code code) {
         case Code::invalid_metadata:
             return 400;
         case Code::bad_signature:
+        case Code::unauthenticated:
             return 401;
         case Code::banned:
         case Code::name_refused:
@@ -82,6 +85,7 @@ int status_of(Code code) {
         case Code::awaiting_approval:
         case Code::reserved_namespace:
         case Code::service_lease:
+        case Code::forbidden:
             return 403;
         case Code::unknown_lease:
         case Code::unknown_agent:
@@ -92,6 +96,10 @@ int status_of(Code code) {
         case Code::unknown_service:
         case Code::not_found:
         case Code::not_clustered:
+        case Code::unknown_principal:
+        case Code::unknown_role:
+        case Code::unknown_api_token:
+        case Code::unknown_mapping:
             return 404;
         case Code::method_not_allowed:
             return 405;
@@ -118,6 +126,12 @@ int status_of(Code code) {
         case Code::replayed:
         case Code::other_relay:
         case Code::clock_apart:
+        case Code::principal_exists:
+        case Code::role_fixed:
+        case Code::role_in_use:
+        case Code::too_many_api_tokens:
+        case Code::mapping_taken:
+        case Code::no_admin:
             return 409;
         case Code::lease_expired:
         case Code::lease_released:
@@ -147,6 +161,7 @@ int status_of(Code code) {
         case Code::memory_full:
         case Code::unavailable:
         case Code::store_unavailable:
+        case Code::auth_full:
             return 503;
         case Code::storage_failed:
             break;
