@@ -14,7 +14,7 @@ import unittest
 SOURCE = os.environ["HOLDFAST_SOURCE"]
 
 # Folders whose code gets time, randomness and I/O as arguments, so that the simulator runs what ships.
-PURE = ("lease", "codec", "codec/record", "codec/peer", "store", "store/memory", "store/cas", "store/quorum", "consensus",
+PURE = ("lease", "auth", "codec", "codec/record", "codec/peer", "store", "store/memory", "store/cas", "store/quorum", "consensus",
         "authority", "election", "agreed", "redis", "keys", "keys/controller", "discovery", "discovery/directory")
 IMPURE = re.compile(r'#include *[<"](boost/(asio|beast)|thread|mutex|condition_variable|random)|_clock::now|random_device')
 # There is one JSON reader, whose parser is this.
