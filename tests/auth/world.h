@@ -4,12 +4,12 @@
 #include <string>
 #include <utility>
 
-#include "auth/api_token.h"
-#include "auth/grant.h"
+#include "auth/auth_state.h"
 
 namespace holdfast::auth {
 
-/// The API token number N, the same in every run: with the id of one number and the secret of the same or another.
+/// The API token number N, the same in every run: with the id of one number and
+/// the secret of the same or another.
 inline NewApiToken numbered_token(std::uint64_t id, std::uint64_t secret) {
     std::array<unsigned char, api_token_random_bytes> random{};
     for (std::size_t i = 0; i < random.size(); ++i) {
@@ -20,6 +20,26 @@ inline NewApiToken numbered_token(std::uint64_t id, std::uint64_t secret) {
 }
 inline NewApiToken numbered_token(std::uint64_t number) {
     return numbered_token(number, number);
+}
+
+inline IssuedApiToken issued(std::uint64_t number, std::optional<std::int64_t> expires_wall_ms = std::nullopt) {
+    return {numbered_token(number).token, expires_wall_ms};
+}
+
+inline constexpr std::int64_t start_ms = 1'800'000'000'000;
+
+/// The code of the refusal, or `ok`.
+inline std::string outcome(AuthState& state, AuthChange::What what, std::int64_t at_wall_ms = start_ms) {
+    const auto applied = state.apply({std::move(what), at_wall_ms});
+    return applied ? "ok" : std::string(applied.error().code);
+}
+
+/// A state with `root`, an admin with the API token 1, and access control on.
+inline AuthState enabled_state() {
+    AuthState state;
+    EXPECT_EQ(outcome(state, CreatePrincipal{"root", {"admin"}, issued(1)}), "ok");
+    EXPECT_EQ(outcome(state, EnableAuth{}), "ok");
+    return state;
 }
 
 inline Grant granted(Verbs verbs, std::string name_space = "*", std::string prefix = {},
