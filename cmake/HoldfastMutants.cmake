@@ -22,7 +22,7 @@ target_include_directories(holdfast_mutable PUBLIC ${mutants_dir}/src ${mutants_
                            ${HOLDFAST_ROOT}/tests)
 target_compile_definitions(holdfast_mutable PUBLIC HOLDFAST_MUTANTS)
 target_link_libraries(holdfast_mutable PUBLIC PkgConfig::re2 holdfast_proto_log holdfast_proto_notice holdfast_codec_record
-                      holdfast_discovery_protocol holdfast_discovery_identity Boost::json PkgConfig::utf8proc)
+                      holdfast_discovery_protocol holdfast_discovery_identity Boost::json OpenSSL::Crypto PkgConfig::utf8proc)
 add_dependencies(holdfast_mutable holdfast_mutants_applied)
 
 # holdfast_mutable_folder(NAME): the folder's sources as part of that library.
@@ -54,8 +54,8 @@ function(holdfast_mutable_folder folder)
   add_dependencies(${part} holdfast_mutants_applied)
   target_sources(holdfast_mutable PRIVATE $<TARGET_OBJECTS:${part}>)
 endfunction()
-foreach(folder base lease store_memory store_cas store_quorum consensus election agreed authority sim keys keys_controller
-        discovery_directory server_front supervise)
+foreach(folder base lease auth store_memory store_cas store_quorum consensus election agreed authority sim keys
+        keys_controller discovery_directory server_front supervise)
   holdfast_mutable_folder(${folder})
 endforeach()
 

@@ -6,6 +6,11 @@
 #include "authority/authority.h"
 
 namespace holdfast::agreed {
+namespace {
+
+constexpr int auth_attempts = 16;  ///< of a change that meets others
+
+}  // namespace
 
 // ---- the first entries ----
 
@@ -49,12 +54,9 @@ void Agreement::found_if_needed() {
 Agreement::Agreement(Parts parts)
     : parts_(std::move(parts)),
       next_id_(parts_.first_id),
-      state_({.command_done =
-                  [this](std::uint64_t id, CommandOutcome outcome) {
-                      if (const auto mine = under_way_.find(id); mine != under_way_.end())
-                          mine->second.outcome = outcome;
-                  },
+      state_({.command_done = [this](std::uint64_t id, const CommandResult& result) { on_command_done(id, result); },
               .policy_changed = [this](const lease::Policy&) { policy_changed_ = true; },
+              .auth_changed = [this](const auth::AuthState&) { auth_changed_ = true; },
               .agent_changed = [this](const store::SavedAgent& agent,
                                       bool forgotten) { agents_changed_.emplace_back(agent, forgotten); },
               .replaced = [this] { replaced_ = true; }}) {}
@@ -63,7 +65,7 @@ Result<void> Agreement::begin(Log& log) {
     log_ = &log;
     // The authority starts with all this.
     agents_changed_.clear();
-    policy_changed_ = replaced_ = false;
+    policy_changed_ = auth_changed_ = replaced_ = false;
     shown_version_ = state_.policy_version();
     if (parts_.disk != nullptr)
         ttl_.emplace(TtlInForce::Parts{.disk = *parts_.disk,
@@ -130,9 +132,11 @@ Instant Agreement::next_due() const {
 void Agreement::deliver() {
     if (delivering_ || authority_ == nullptr) return;
     delivering_ = true;
-    while (replaced_ || policy_changed_ || !agents_changed_.empty()) {
+    while (replaced_ || policy_changed_ || auth_changed_ || !agents_changed_.empty()) {
         const bool policy = std::exchange(policy_changed_, false) || replaced_;
+        const bool auth = std::exchange(auth_changed_, false) || replaced_;
         deliver_agents();
+        if (auth && parts_.on_auth) parts_.on_auth(state_.auth());
         if (!policy) continue;
         shown_version_ = state_.policy_version();
         if (ttl_) ttl_->agree(state_.policy().longest_ttl());
@@ -183,8 +187,16 @@ void Agreement::append(std::uint64_t id, std::string entry, Callback<Outcome> do
         if (mine.empty()) return;  // answered when this server stopped
         deliver();                 // first, so that the change is in force when it is answered
         if (!appended) return mine.mapped().done(appended.error());
-        mine.mapped().done(mine.mapped().outcome);
+        mine.mapped().done(mine.mapped().result);
     });
+}
+
+/// A log may append an entry twice. The second has no effect, so it does not take back that the first had.
+void Agreement::on_command_done(std::uint64_t id, const CommandResult& result) {
+    const auto mine = under_way_.find(id);
+    if (mine == under_way_.end()) return;
+    auto& known = mine->second.result;
+    if (!known || !(*known == CommandOutcome::applied)) known = result;
 }
 
 void Agreement::send(const Audit& audit, const ClusterCommand& command, Callback<Outcome> done) {
@@ -267,6 +279,27 @@ void Agreement::save(const store::ForgottenAgent& agent, const Audit& audit, Cal
         if (authority_ != nullptr && !state_.agents().contains(id)) authority_->take_forgotten_agent(id);
         done({});
     });
+}
+
+void Agreement::save(auth::AuthChange& change, Audit audit, Callback<Result<void>> done) {
+    send_auth(std::move(change), std::move(audit), auth_attempts, std::move(done));
+}
+
+/// The change means the same whatever else has changed, so after a conflict it is made again from the new state. The
+/// entry that met the conflict never takes effect, since versions only rise.
+void Agreement::send_auth(auth::AuthChange change, Audit audit, int attempts, Callback<Result<void>> done) {
+    const auto shared = std::make_shared<const auth::AuthChange>(std::move(change));
+    send(audit, AuthCommand{state_.auth().version(), *shared},
+         [this, shared, audit, attempts, done = std::move(done)](Outcome outcome) mutable {
+             if (!outcome) return done(outcome.error());
+             // A snapshot that contains the change contains its audit.
+             if (!*outcome && audit && is_audited(*audit)) *outcome = CommandOutcome::applied;
+             if (!*outcome) return done(unavailable("what became of this change is not known; check, then ask again"));
+             if (**outcome == CommandOutcome::applied) return done({});
+             if ((*outcome)->why) return done(*(*outcome)->why);
+             if (attempts > 1) return send_auth(*shared, std::move(audit), attempts - 1, std::move(done));
+             done(unavailable("access control is being changed by too many at once; ask again"));
+         });
 }
 
 void Agreement::save(const store::OnlyAudited& nothing, const Audit& audit, Callback<Result<void>> done) {

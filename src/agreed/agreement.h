@@ -39,13 +39,13 @@ std::vector<std::string> recorded_members(const std::vector<std::string>& member
 /// the first id of its commands.
 consensus::LogWrite founding_alone(const Founding& founding, std::uint64_t first_id);
 
-/// What servers agree on besides leases (L3): policy with its bans (R7), agents (G5) and the audit of admin actions,
-/// between the log that carries it and the authority of this server. A change goes into the log. What comes out of it,
-/// from any server, is passed to the authority before the one that asked for it is answered.
+/// What servers agree on besides leases (L3): policy with its bans (R7), agents (G5), access control (A2, A6) and the
+/// audit of admin actions, between the log that carries it and the authority of this server. A change goes into the
+/// log. What comes out of it, from any server, is passed to the authority before the one that asked for it is answered.
 ///
 /// Errors of submit(): `unavailable` (as named in Parts) if the log takes nothing now; the change is not in force,
 /// though it may still come into force. `conflict`: the policy has changed meanwhile, and the authority has the new
-/// one; the change must be made again from that.
+/// one; the change must be made again from that. For a change of access control: the errors of auth::AuthState.
 ///
 /// Pure: time, disks and the log are passed in.
 class Agreement final : public store::Durable, private StateMachine {
@@ -61,9 +61,12 @@ class Agreement final : public store::Durable, private StateMachine {
         /// Refuses a policy, or prepares for it, before it is appended.
         std::function<void(const lease::Policy&, Callback<Result<void>> done)> before_policy = {};
         std::function<void(const lease::Policy&)> on_policy = {};  ///< was agreed on, through any server
-        std::function<void(const Error&)> on_failure = {};         ///< that no caller waits for
-        const char* unavailable = "unavailable";                   ///< the code of this error
-        std::uint64_t first_id = 1;  ///< of commands; unique among all servers and incarnations
+        /// Access control was changed, through any server. It is in force before the one that asked for it is answered.
+        /// state() has it from begin() on.
+        std::function<void(const auth::AuthState&)> on_auth = {};
+        std::function<void(const Error&)> on_failure = {};  ///< that no caller waits for
+        const char* unavailable = "unavailable";            ///< the code of this error
+        std::uint64_t first_id = 1;                         ///< of commands; unique among all servers and incarnations
     };
     explicit Agreement(Parts parts);
 
@@ -95,10 +98,10 @@ class Agreement final : public store::Durable, private StateMachine {
     const ClusterState& state() const { return state_; }
 
  private:
-    using Outcome = Result<std::optional<CommandOutcome>>;  ///< nullopt if it is only known to be in a snapshot
+    using Outcome = Result<std::optional<CommandResult>>;  ///< nullopt if it is only known to be in a snapshot
     struct UnderWay {
         Callback<Outcome> done;
-        std::optional<CommandOutcome> outcome{};
+        std::optional<CommandResult> result{};
     };
     using Audit = std::optional<store::AuditEntry>;
 
@@ -113,6 +116,7 @@ class Agreement final : public store::Durable, private StateMachine {
     void found_if_needed();
     void deliver();
     void deliver_agents();
+    void on_command_done(std::uint64_t id, const CommandResult& result);
     void on_stored(const Result<void>& stored);
     void report(const Error& error) const;
 
@@ -126,14 +130,17 @@ class Agreement final : public store::Durable, private StateMachine {
     void save(lease::Policy& policy, Audit audit, Callback<Result<void>> done);
     void save(const store::SavedAgent& agent, const Audit& audit, Callback<Result<void>> done);
     void save(const store::ForgottenAgent& agent, const Audit& audit, Callback<Result<void>> done);
+    void save(auth::AuthChange& change, Audit audit, Callback<Result<void>> done);
     void save(const store::OnlyAudited& nothing, const Audit& audit, Callback<Result<void>> done);
     void send_policy(std::uint64_t version, const lease::Policy& policy, Audit audit, Callback<Result<void>> done);
+    void send_auth(auth::AuthChange change, Audit audit, int attempts, Callback<Result<void>> done);
 
     Parts parts_;
     std::uint64_t next_id_;
     std::map<std::uint64_t, UnderWay> under_way_;                     // by id
     std::vector<std::pair<store::SavedAgent, bool>> agents_changed_;  // true if forgotten
     bool policy_changed_ = false;
+    bool auth_changed_ = false;
     bool replaced_ = false;
     bool delivering_ = false;
     bool stopped_ = false;

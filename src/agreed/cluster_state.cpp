@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "agreed/auth_codec.h"
+#include "auth/limits.h"
 #include "consensus/replicated_log.h"
 #include "lease/limits.h"
 #include "log.pb.h"
@@ -193,6 +195,11 @@ void encode_change(const store::ForgottenAgent& change, Command& out) {
     out.mutable_forgotten_agent()->set_id(change.id);
 }
 
+void encode_change(const AuthCommand& command, Command& out) {
+    out.mutable_auth()->set_base_version(command.base_version);
+    encode_auth_change(command.change, *out.mutable_auth());
+}
+
 void encode_change(const MembersCommand& change, Command& out) {
     pb::Members& members = *out.mutable_members();
     for (const std::string& member : change.members)
@@ -206,7 +213,7 @@ void encode_change(const store::OnlyAudited&, Command& out) {
 // ---- sizes and texts ----
 
 // With the overhead of encoding, a snapshot fits into the log's limit.
-static_assert(ClusterState::max_state_bytes + ClusterState::max_audit_bytes <
+static_assert(ClusterState::max_state_bytes + auth::limits::state_bytes + ClusterState::max_audit_bytes <
               consensus::ReplicatedLog::max_snapshot_bytes);
 
 /// The size in a snapshot, rounded up a little.
@@ -262,19 +269,19 @@ std::string encode_command(const SubmittedCommand& header, const ClusterCommand&
 
 void ClusterState::apply(consensus::LogIndex index, const std::string& entry) {
     pb::Command in;
-    if (!in.ParseFromString(entry) || in.what_case() == pb::Command::WHAT_NOT_SET) {
+    const auto result = in.ParseFromString(entry) ? apply_command(in) : std::nullopt;
+    if (!result) {
         trouble_ =
             Error{"state_too_new",
                   fmt::format("entry {} of the log is not understood by this version; start a newer one", index)};
         if (listener_.command_done) listener_.command_done(in.id(), CommandOutcome::refused);
         return;
     }
-    const CommandOutcome outcome = apply_command(in);
-    if (outcome == CommandOutcome::applied && in.has_audit()) add_audit(decode(in.audit()));
-    if (listener_.command_done) listener_.command_done(in.id(), outcome);
+    if (*result == CommandOutcome::applied && in.has_audit()) add_audit(decode(in.audit()));
+    if (listener_.command_done) listener_.command_done(in.id(), *result);
 }
 
-CommandOutcome ClusterState::apply_command(const pb::Command& in) {
+std::optional<CommandResult> ClusterState::apply_command(const pb::Command& in) {
     if (in.has_policy()) return change_policy(in.policy());
     if (in.has_policy_of_namespaces()) return change_policy(in.policy_of_namespaces());
     if (in.has_agent()) {
@@ -282,8 +289,10 @@ CommandOutcome ClusterState::apply_command(const pb::Command& in) {
         return agent ? save_agent(std::move(*agent)) : CommandOutcome::refused;
     }
     if (in.has_forgotten_agent()) return forget_agent(in.forgotten_agent().id());
+    if (in.has_auth()) return change_auth(in.auth());
     if (in.has_members()) return set_members({in.members().members().begin(), in.members().members().end()});
-    return CommandOutcome::applied;
+    if (in.has_audit_only()) return CommandOutcome::applied;
+    return std::nullopt;
 }
 
 CommandOutcome ClusterState::change_policy(const pb::PolicyChange& change) {
@@ -309,6 +318,15 @@ CommandOutcome ClusterState::change_policy(const pb::PolicyChange& change) {
     policy_bytes_ = bytes;
     ++policy_version_;
     if (listener_.policy_changed) listener_.policy_changed(policy_);
+    return CommandOutcome::applied;
+}
+
+std::optional<CommandResult> ClusterState::change_auth(const pb::AuthChange& in) {
+    const auto change = decode_auth_change(in);
+    if (!change) return std::nullopt;
+    if (in.base_version() != auth_.version()) return CommandOutcome::conflict;
+    if (auto applied = auth_.apply(*change); !applied) return applied.error();
+    if (listener_.auth_changed) listener_.auth_changed(auth_);
     return CommandOutcome::applied;
 }
 
@@ -396,6 +414,7 @@ std::string ClusterState::snapshot() const {
     for (const store::AuditEntry& entry : audit_)
         encode(entry, *out.add_audit());
     out.set_audit_count(audit_count_);
+    if (auth_.version() > 0) encode_auth(auth_, *out.mutable_auth());
     return out.SerializeAsString();
 }
 
@@ -417,6 +436,9 @@ Result<void> ClusterState::install(const std::string& snapshot) {
         auto agent = decode(one);
         if (!agent || fresh.save_agent(std::move(*agent)) != CommandOutcome::applied) return corrupt;
     }
+    auto auth = decode_auth(in.auth());
+    if (!auth) return corrupt;
+    fresh.auth_ = std::move(*auth);
     for (const pb::AuditEntry& entry : in.audit())
         fresh.add_audit(decode(entry));
     if (in.audit_count() < fresh.audit_count_) return corrupt;

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "auth/auth_change.h"
 #include "base/callback.h"
 #include "base/result.h"
 #include "lease/lease.h"
@@ -61,8 +62,9 @@ struct ForgottenAgent {
 struct OnlyAudited {};
 
 /// A change of the state that survives a restart and is the same on every server: the whole policy with its bans (R7),
-/// a new agent or the new state of a known one (G5), or the end of an agent, which need not be there.
-using Change = std::variant<lease::Policy, SavedAgent, ForgottenAgent, OnlyAudited>;
+/// a new agent or the new state of a known one (G5), the end of an agent, which need not be there, or a change of who
+/// may do what (A2, A6).
+using Change = std::variant<lease::Policy, SavedAgent, ForgottenAgent, auth::AuthChange, OnlyAudited>;
 
 /// State that survives a restart and is the same on every server. Callbacks run as in LocalDurable.
 class Durable {
@@ -74,7 +76,7 @@ class Durable {
 
     /// Makes a change, and stores the audit entry with it if an audit is kept. Error `conflict`, for a policy that
     /// other servers may change too: the stored policy is no longer the one this was derived from. By then this server
-    /// has received the newer policy.
+    /// has received the newer policy. For a change of who may do what: the errors of auth::AuthState.
     virtual void submit(Change change, std::optional<AuditEntry> audit, Callback<Result<void>> done) = 0;
 
     /// Entries with numbers above `after`, in order. The oldest entries may have been dropped.

@@ -28,8 +28,10 @@ class ClusterStateTest : public testing::Test {
     std::vector<std::pair<std::uint64_t, CommandOutcome>> done_;
     std::vector<std::string> heard_;
     ClusterState state_{
-        {.command_done = [this](std::uint64_t id, CommandOutcome outcome) { done_.emplace_back(id, outcome); },
+        {.command_done = [this](std::uint64_t id,
+                                const CommandResult& result) { done_.emplace_back(id, result.outcome); },
          .policy_changed = [this](const lease::Policy&) { heard_.push_back("policy"); },
+         .auth_changed = [this](const auth::AuthState&) { heard_.push_back("auth"); },
          .agent_changed = [this](const store::SavedAgent& agent,
                                  bool forgotten) { heard_.push_back((forgotten ? "-" : "+") + agent.id); },
          .replaced = [this] { heard_.push_back("replaced"); }}};
