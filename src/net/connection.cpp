@@ -13,12 +13,12 @@ constexpr auto linger_for = 2s;
 
 }  // namespace
 
-Connection::Connection(Accepted accepted, Limits limits)
-    : door_(accepted.door),
+Connection::Connection(Admitted admitted, Limits limits)
+    : door_(admitted.door),
       turns_(door_.turns()),
-      transport_(std::move(accepted.transport)),
-      peer_(std::move(accepted.peer)),
-      id_(accepted.id),
+      transport_(std::move(admitted.transport)),
+      peer_(std::move(admitted.peer)),
+      id_(admitted.id),
       limits_(limits),
       input_(door_.buffers()) {}
 
@@ -137,11 +137,11 @@ void Connection::leave_turns() {
     input_.clear();
 }
 
-void Connection::check(Clock::time_point now) {
+void Connection::check(Clock::time_point time) {
     if (is_closed()) return;
-    if (progress_.is_late(now, limits_.write_timeout)) return give_up("the other end does not read");
-    if (lingering_ && now >= linger_until_) return give_up("the other end does not close");
-    if (!finishing_) on_check(now);
+    if (progress_.is_late(time, limits_.write_timeout)) return give_up("the other end does not read");
+    if (lingering_ && time >= linger_until_) return give_up("the other end does not close");
+    if (!finishing_) on_check(time);
 }
 
 // ---- the peer ----

@@ -17,8 +17,8 @@ namespace holdfast::net {
 
 class Door;
 
-/// A connected socket and its place at a door: what a connection is made of.
-struct Accepted {
+/// A connected socket that a door has taken in: what a connection is made of.
+struct Admitted {
     Door& door;
     Transport transport;
     std::string peer;  ///< address of the other end, HOST:PORT
@@ -41,7 +41,7 @@ class Connection : public std::enable_shared_from_this<Connection>, public Runna
         Duration write_timeout;       ///< without the peer reading any output (write_progress.h)
     };
 
-    Connection(Accepted accepted, Limits limits);
+    Connection(Admitted admitted, Limits limits);
     virtual ~Connection() = default;
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
@@ -73,7 +73,7 @@ class Connection : public std::enable_shared_from_this<Connection>, public Runna
     /// Closes in the next turn.
     void give_up(std::string why);
     /// Gives up if a deadline has passed. Called periodically.
-    void check(Clock::time_point now);
+    void check(Clock::time_point time);
 
     // ---- for the turns ----
     /// Receives input without handling it. `hung_up`: nothing can be sent any more.
@@ -88,7 +88,7 @@ class Connection : public std::enable_shared_from_this<Connection>, public Runna
     /// False while input is to wait in the kernel. Not asked once the connection finishes.
     virtual bool wants_input() const = 0;
     /// Deadlines of the derived class; not called once the connection finishes. May give_up(), but not close().
-    virtual void on_check(Clock::time_point now) = 0;
+    virtual void on_check(Clock::time_point time) = 0;
     virtual void on_close(const std::string& why) = 0;
 
     std::string_view input() const { return input_.unread(); }

@@ -42,7 +42,8 @@ void Door::admit(tcp::socket socket) {
     const bool scarce = leaves_fewer_files(socket.native_handle(), options_.files_left / 2);
     const bool full = few_files || connections() >= options_.max_connections;
     if (full && !make_room_to_refuse(few_files, scarce)) return;
-    const auto connection = take_in(std::move(socket), text_of(peer));
+    const auto connection = take_in(std::move(socket), text_of(peer),
+                                    [this](Admitted admitted) { return owner_.make_connection(std::move(admitted)); });
     if (!connection) return;
     if (full) {
         refused_.emplace(connection->id(), connection.get());
@@ -63,11 +64,22 @@ bool Door::make_room_to_refuse(bool few_files, bool scarce) {
     return refused_.size() < most;
 }
 
-std::shared_ptr<Connection> Door::take_in(tcp::socket socket, std::string peer) {
+bool Door::adopt(tcp::socket socket, std::string peer, const Make& make) {
+    const auto connection = take_in(std::move(socket), std::move(peer), make);
+    if (!connection) return false;
+    connection->begin();
+    owner_.on_count(connections());
+    return true;
+}
+
+std::shared_ptr<Connection> Door::take_in(tcp::socket socket, std::string peer, const Make& make) {
     const int bare = take_out(socket);
     if (bare < 0) return nullptr;
-    auto connection = owner_.connect({*this, Transport(bare), std::move(peer), ++accepted_});
-    if (!turns_.poller().add(bare, connection.get())) return nullptr;
+    auto connection = make({*this, Transport(bare), std::move(peer), ++admitted_});
+    if (!turns_.poller().add(bare, connection.get())) {
+        connection->close();
+        return nullptr;
+    }
     connections_.emplace(connection->id(), connection);
     return connection;
 }

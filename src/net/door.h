@@ -34,8 +34,9 @@ class Door {
     class Owner {
      public:
         virtual ~Owner() = default;
-        /// Makes a connection of the protocol. The door takes it in, and calls its begin() or refuse().
-        virtual std::shared_ptr<Connection> connect(Accepted accepted) = 0;
+        /// Makes the connection for a socket that was accepted. The door takes it in, and calls its begin() or
+        /// refuse().
+        virtual std::shared_ptr<Connection> make_connection(Admitted admitted) = 0;
         /// The number of connections within the limit has changed.
         virtual void on_count(std::size_t) {}
         /// Called periodically, after the connections were checked. `late`: by how much the loop was late.
@@ -65,6 +66,10 @@ class Door {
     /// Starts to listen. Returns the bound address; error `cannot_listen` has the reason.
     Result<boost::asio::ip::tcp::endpoint> listen(const std::string& address);
 
+    using Make = std::function<std::shared_ptr<Connection>(Admitted)>;
+    /// Takes in a socket that was connected elsewhere: `make` makes its connection. False if the system refuses.
+    [[nodiscard]] bool adopt(boost::asio::ip::tcp::socket socket, std::string peer, const Make& make);
+
     /// Stops accepting, gives what is under way a bounded time to finish, closes the rest, then calls done.
     void stop(std::function<void()> done);
     void stop_if_idle();
@@ -74,7 +79,8 @@ class Door {
     /// Null if it is closed.
     Connection* find(std::uint64_t id) const;
     std::size_t connections() const { return connections_.size() - refused_.size(); }
-    std::uint64_t accepted() const { return accepted_; }
+    /// How many there ever were.
+    std::uint64_t admitted() const { return admitted_; }
     bool is_stopping() const { return stopping_; }
 
     Turns& turns() { return turns_; }
@@ -87,7 +93,7 @@ class Door {
  private:
     void admit(boost::asio::ip::tcp::socket socket);
     bool make_room_to_refuse(bool few_files, bool scarce);
-    std::shared_ptr<Connection> take_in(boost::asio::ip::tcp::socket socket, std::string peer);
+    std::shared_ptr<Connection> take_in(boost::asio::ip::tcp::socket socket, std::string peer, const Make& make);
     void close_all();
     void check_later();
     void check(Duration late);
@@ -103,7 +109,7 @@ class Door {
     boost::asio::steady_timer check_timer_, stop_timer_;
     std::unordered_map<std::uint64_t, std::shared_ptr<Connection>> connections_;
     std::map<std::uint64_t, Connection*> refused_;  // those over the limit, by age
-    std::uint64_t accepted_ = 0;
+    std::uint64_t admitted_ = 0;
     std::function<void()> on_stopped_;
     bool stopping_ = false, shut_ = false;
     Alive alive_;

@@ -20,8 +20,8 @@ class Connection;
 /// Hooks around a door's turn. `begins` reads the clock once for everything received together (T6); `ends` looks up
 /// what is due next.
 struct DoorTurn {
-    std::function<void()> begins;
-    std::function<void()> ends;
+    std::function<void()> begins = [] {};
+    std::function<void()> ends = [] {};
 };
 
 /// The turns of a door, at most one in each round of the loop.

@@ -59,8 +59,6 @@ class ClusterPeers final : public doors::peer::Founders {
         incarnations[peer.node] = {peer.boot, theirs.incarnation};
     }
 
-    void found_old() override { lives.found_old(); }
-
     /// Whether this incarnation of the peer may take part.
     bool may_take_part(store::quorum::NodeIndex peer, store::quorum::BootNumber boot) const {
         const auto found = incarnations.find(peer);
@@ -102,7 +100,7 @@ Instant silent_until(const ClusterSettings& settings, const statefile::Found& fo
     return now + config.silence();
 }
 
-struct Cluster::Impl {
+struct Cluster::Impl final : doors::peer::Node {
     explicit Impl(Parts given)
         : parts(std::move(given)),
           config(parts.settings.config(parts.found.boot)),
@@ -144,6 +142,8 @@ struct Cluster::Impl {
 
     doors::peer::PeerDoor::Parts door_parts() {
         return {.loop = parts.loop,
+                .node = *this,
+                .turn = {[this] { driver->turn_begins(); }, [this] { driver->event_turn_ends(); }},
                 .members = parts.settings.members,
                 .listen = parts.settings.listen,
                 .secret = parts.settings.secret,
@@ -151,19 +151,6 @@ struct Cluster::Impl {
                 .longest_ttl = config.longest_ttl,
                 .rho = config.rho,
                 .seed = random_seed(),
-                .clock = store_clock_now,
-                .log = [this](std::string_view line) { parts.log.info(line); },
-                .log_error = [this](std::string_view line) { parts.log.error(line); },
-                .on_peer = [this](store::quorum::NodeIndex peer,
-                                  std::optional<store::quorum::BootNumber> boot) { on_peer(peer, boot); },
-                .on_messages = [this](doors::peer::Life from,
-                                      std::vector<codec::peer::Message> messages) { on_messages(from, messages); },
-                .silent_for = [this] { return store.acceptor().silent_for(); },
-                .on_silence = [this](store::quorum::NodeIndex peer,
-                                     Duration left) { store.set_silence(peer, store_clock_now() + left); },
-                .on_lives = [this](store::quorum::NodeIndex peer,
-                                   const std::vector<store::quorum::LifeMark>& lives) { on_lives(peer, lives); },
-                .on_found_old = [this] { on_found_old(); },
                 .founders = &known};
     }
 
@@ -245,27 +232,38 @@ struct Cluster::Impl {
                 door.disconnect(peer, "a later start of it is known");
     }
 
-    void on_lives(store::quorum::NodeIndex peer, const std::vector<store::quorum::LifeMark>& lives) {
+    // ---- what the peers' door says ----
+
+    void on_silence(store::quorum::NodeIndex peer, Duration left) override {
+        store.set_silence(peer, store_clock_now() + left);
+    }
+
+    Duration silent_for() override { return store.acceptor().silent_for(); }
+
+    void log(std::string_view line, bool needs_repair) override {
+        needs_repair ? parts.log.error(line) : parts.log.info(line);
+    }
+
+    void on_lives(store::quorum::NodeIndex peer, const std::vector<store::quorum::LifeMark>& lives) override {
         known.lives.told(peer, lives);
-        if (known.lives.to_write()) driver->turn([&] { tell_of_peers(); });
+        if (known.lives.to_write()) tell_of_peers();
     }
 
     /// Q12: a node that has forgotten what it agreed to must not agree to anything more, with any peer.
-    void on_found_old() {
+    void on_found_old() override {
+        known.lives.found_old();
         if (std::exchange(said_to_be_old, true)) return;
         parts.log.error(
             "this node runs on an earlier copy of its state directory, or beside another process with its id: it takes "
             "part in nothing any more. Stop it, and give it the directory that it ran with last (docs/cluster.md)");
-        driver->turn([&] { tell_of_peers(); });
+        tell_of_peers();
         for (store::quorum::NodeIndex peer = 0; peer < peers.size(); ++peer)
             if (peers[peer]) door.disconnect(peer, "this node runs on an earlier copy of its state directory");
     }
 
-    void on_peer(store::quorum::NodeIndex peer, std::optional<store::quorum::BootNumber> boot) {
-        driver->turn([&] {
-            peers[peer] = boot;
-            tell_of_peers();
-        });
+    void on_peer(store::quorum::NodeIndex peer, std::optional<store::quorum::BootNumber> boot) override {
+        peers[peer] = boot;
+        tell_of_peers();
     }
 
     /// Notifies the store and `on_peer` of changes to which peers are connected and may take part.
@@ -280,16 +278,14 @@ struct Cluster::Impl {
         }
     }
 
-    void on_messages(doors::peer::Life from, std::vector<codec::peer::Message>& messages) {
+    void on_messages(doors::peer::Life from, std::vector<codec::peer::Message> messages) override {
         if (taking_part[from.node] != from.boot) return;  // treated as lost (Q12)
-        driver->turn([&] {
-            for (codec::peer::Message& message : messages) {
-                if (auto* said = std::get_if<store::quorum::QuorumMessage>(&message))
-                    store.receive({from.node, config.node, from.boot, config.boot, std::move(*said)});
-                else if (parts.on_log_message)
-                    parts.on_log_message(from.node, std::get<consensus::LogMessage>(message));
-            }
-        });
+        for (codec::peer::Message& message : messages) {
+            if (auto* said = std::get_if<store::quorum::QuorumMessage>(&message))
+                store.receive({from.node, config.node, from.boot, config.boot, std::move(*said)});
+            else if (parts.on_log_message)
+                parts.on_log_message(from.node, std::get<consensus::LogMessage>(message));
+        }
     }
 
     std::optional<lease::Lease> leader() {

@@ -103,9 +103,7 @@ void Driver::turn_ends() {
     impl_->rearm();
 }
 
-void Driver::turn(const std::function<void()>& work) {
-    turn_begins();
-    work();
+void Driver::event_turn_ends() {
     impl_->parts.authority.advance(impl_->now);
     turn_ends();
 }

@@ -48,9 +48,9 @@ class Driver {
     void turn_begins();
     void turn_ends();
 
-    /// A turn for an event that is not a request, such as a peer's message. Waiters that it unblocks are granted before
-    /// the turn ends.
-    void turn(const std::function<void()>& work);
+    /// turn_ends() for events that are not requests, such as peers' messages: waiters that they unblock are granted
+    /// before the turn ends.
+    void event_turn_ends();
 
     /// From now on nothing runs except in tick().
     void stop();

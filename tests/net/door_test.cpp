@@ -13,7 +13,7 @@ class TestDoor;
 /// Sends back what it receives.
 class Echo final : public Connection {
  public:
-    Echo(Accepted accepted, TestDoor& test, Limits limits) : Connection(std::move(accepted), limits), test_(test) {}
+    Echo(Admitted admitted, TestDoor& test, Limits limits) : Connection(std::move(admitted), limits), test_(test) {}
     ~Echo() override;
 
     void send(std::string_view text) {
@@ -52,9 +52,9 @@ class TestDoor final : public Door::Owner {
     }
     ~TestDoor() override { door.shut(); }
 
-    std::shared_ptr<Connection> connect(Accepted accepted) override {
+    std::shared_ptr<Connection> make_connection(Admitted admitted) override {
         ++made;
-        auto echo = std::make_shared<Echo>(std::move(accepted), *this, limits);
+        auto echo = std::make_shared<Echo>(std::move(admitted), *this, limits);
         latest = echo.get();
         return echo;
     }

@@ -55,7 +55,7 @@ struct RelayDoor::Impl final : std::enable_shared_from_this<Impl>, net::Door::Ow
     }
 
     Result<std::string> listen();
-    std::shared_ptr<net::Connection> connect(net::Accepted accepted) override;
+    std::shared_ptr<net::Connection> make_connection(net::Admitted admitted) override;
     void on_check(Duration late) override;
     bool after_turn() override;
     bool is_idle() const override { return protocol->book().counts().open == 0; }
@@ -97,8 +97,8 @@ Result<std::string> RelayDoor::Impl::listen() {
 
 // ---- connections ----
 
-std::shared_ptr<net::Connection> RelayDoor::Impl::connect(net::Accepted accepted) {
-    return std::make_shared<RelaySession>(std::move(accepted), *this, options.publisher_timeout);
+std::shared_ptr<net::Connection> RelayDoor::Impl::make_connection(net::Admitted admitted) {
+    return std::make_shared<RelaySession>(std::move(admitted), *this, options.publisher_timeout);
 }
 
 void RelayDoor::Impl::on_begin(RelaySession& session) {

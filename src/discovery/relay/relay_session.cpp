@@ -11,8 +11,8 @@ constexpr std::size_t max_unread_bytes = 256 * 1024;  // including offers, befor
 
 }  // namespace
 
-RelaySession::RelaySession(net::Accepted accepted, Owner& owner, Duration write_timeout)
-    : Connection(std::move(accepted), {max_input_bytes, write_timeout}), owner_(owner) {}
+RelaySession::RelaySession(net::Admitted admitted, Owner& owner, Duration write_timeout)
+    : Connection(std::move(admitted), {max_input_bytes, write_timeout}), owner_(owner) {}
 
 bool RelaySession::wants_input() const {
     return role == Role::consumer || (unsent() < max_answers_bytes && under_way < max_under_way);

@@ -29,7 +29,7 @@ class RelaySession final : public net::Connection {
         virtual void on_closed(RelaySession& session) = 0;
     };
 
-    RelaySession(net::Accepted accepted, Owner& owner, Duration write_timeout);
+    RelaySession(net::Admitted admitted, Owner& owner, Duration write_timeout);
 
     /// The next received message; nullopt if it is incomplete. Error `malformed`.
     Result<std::optional<Message>> next_message();

@@ -33,8 +33,8 @@ struct HttpDoor::Impl final : net::Door::Owner {
         });
     }
 
-    std::shared_ptr<net::Connection> connect(net::Accepted accepted) override {
-        return std::make_shared<Session>(std::move(accepted), shared);
+    std::shared_ptr<net::Connection> make_connection(net::Admitted admitted) override {
+        return std::make_shared<Session>(std::move(admitted), shared);
     }
     void on_count(std::size_t connections) override { shared->metrics.set_connections(connections); }
     void on_check(Duration late) override { shared->metrics.observe_loop_delay(late); }

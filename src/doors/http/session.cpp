@@ -103,8 +103,8 @@ std::string_view Shared::date() {
     return date_;
 }
 
-Session::Session(net::Accepted accepted, std::shared_ptr<Shared> shared)
-    : Connection(std::move(accepted), {max_input_bytes, shared->options.write_timeout}),
+Session::Session(net::Admitted admitted, std::shared_ptr<Shared> shared)
+    : Connection(std::move(admitted), {max_input_bytes, shared->options.write_timeout}),
       shared_(std::move(shared)),
       deadline_(now() + shared_->options.idle_timeout) {}
 
@@ -146,19 +146,19 @@ bool Session::next_request() {
     consume(input().size() - rest.size());
     if (step == RequestReader::Step::ready) {
         receiving_ = false;
-        handle(reader_.take());
+        start(reader_.take());
         return true;
     }
     if (step == RequestReader::Step::failed) {
         reject(reader_.failure(), reader_.detail());
     } else {
-        receive();
+        await_rest();
     }
     return false;
 }
 
 /// The request is still incomplete.
-void Session::receive() {
+void Session::await_rest() {
     if (has_ended()) return finish();
     if (is_input_full()) return reject(Code::header_too_large);
     if (reader_.wants_continue()) output() += "HTTP/1.1 100 Continue\r\n\r\n";
@@ -167,7 +167,7 @@ void Session::receive() {
     if (!over_limit_) deadline_ = now() + shared_->options.read_timeout;
 }
 
-void Session::handle(Request request) {
+void Session::start(Request request) {
     ++number_;
     busy_ = true;
     route_ = nullptr;
@@ -210,14 +210,14 @@ void Session::answer(std::uint64_t number, Response response) {
     busy_ = false;
     if (std::exchange(give_up_, nullptr)) watch_peer(net::Watch::usual);
     keep_alive_ = keep_alive_ && !door().is_stopping();
-    send(response);
+    put(response);
     deadline_ = now() + shared_->options.idle_timeout;
     if (!keep_alive_) return finish();
     // Deferred, because the authority may be in the middle of another client's request here.
     if (!processing_) wake();
 }
 
-void Session::send(const Response& response) {
+void Session::put(const Response& response) {
     shared_->metrics.count(route_, response.code);
     append(output(), response, {keep_alive_, http_1_0_, head_only_, shared_->date()});
 }
@@ -227,13 +227,13 @@ void Session::reject(Code code, std::string_view detail) {
     route_ = nullptr;
     keep_alive_ = false;
     head_only_ = false;
-    send(failure(code, detail));
+    put(failure(code, detail));
     finish();
 }
 
 void Session::reject_as_full() {
     keep_alive_ = false;
-    send(failure(Code::too_many_connections, {}, retry_when_full));
+    put(failure(Code::too_many_connections, {}, retry_when_full));
     finish();
 }
 

@@ -39,7 +39,7 @@ struct Shared {
 /// One client's connection: requests in, answers out, strictly in order, one request at a time.
 class Session final : public net::Connection {
  public:
-    Session(net::Accepted accepted, std::shared_ptr<Shared> shared);
+    Session(net::Admitted admitted, std::shared_ptr<Shared> shared);
 
     std::size_t held_bytes() const override { return Connection::held_bytes() + reader_.held_bytes(); }
     /// Called for every event once the session streams events.
@@ -93,12 +93,12 @@ class Session final : public net::Connection {
 
     bool process();
     bool next_request();
-    void receive();
-    void handle(Request request);
+    void await_rest();
+    void start(Request request);
     void dispatch(const Request& request);
     void reject(Code code, std::string_view detail = {});
     void reject_as_full();
-    void send(const Response& response);
+    void put(const Response& response);
     void give_up_waiting();
     void show_progress_later();
     void show_progress(std::uint64_t number);

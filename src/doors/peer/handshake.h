@@ -77,8 +77,6 @@ class Founders {
     virtual std::optional<Refusal> refuses(Life peer, const Directories& theirs) const = 0;
     /// The peer is connected.
     virtual void met(Life peer, const Directories& theirs) = 0;
-    /// A peer's refusal says that this node runs on an earlier copy of its directory.
-    virtual void found_old() = 0;
 };
 
 /// This node's identity, and the parameters that all members must share (Q12).

@@ -13,6 +13,7 @@
 #include "codec/peer/peer_messages.h"
 #include "doors/peer/handshake.h"
 #include "doors/peer/members.h"
+#include "net/turns.h"
 
 namespace boost::asio {
 class io_context;
@@ -58,44 +59,49 @@ struct PeerDoorStatus {
     std::string last_refusal;       ///< of an incoming connection that did not identify itself
 };
 
+/// The node behind a door. It is called in turns of the door.
+class Node {
+ public:
+    virtual ~Node() = default;
+    /// An incarnation of the peer is connected (its boot number), or none is.
+    virtual void on_peer(store::quorum::NodeIndex peer, std::optional<store::quorum::BootNumber> boot) = 0;
+    /// Messages received together from the connected incarnation of a peer.
+    virtual void on_messages(Life from, std::vector<codec::peer::Message> messages) = 0;
+    /// A peer reports its own silent_for().
+    virtual void on_silence(store::quorum::NodeIndex peer, Duration left) = 0;
+    /// A peer reports the incarnations that it has recorded (Q12).
+    virtual void on_lives(store::quorum::NodeIndex peer, const std::vector<store::quorum::LifeMark>& lives) = 0;
+    /// A refusal says that this node runs on an earlier copy of its directory.
+    virtual void on_found_old() = 0;
+    /// How much longer this node takes part in no vote (Q10).
+    virtual Duration silent_for() = 0;
+    /// For operators; never called per message. `needs_repair`: it does not repair itself.
+    virtual void log(std::string_view line, bool needs_repair) = 0;
+};
+
 /// The peer door: delivers messages between this node and the other members, or loses them (Q12). A delivered message
 /// comes from the node it names, in order and at most once. docs/cluster.md describes the protocol.
 ///
 /// Of each pair of nodes, the one with the lower index connects, and retries as long as it runs. A peer is connected as
 /// one incarnation; a later incarnation replaces an earlier one, and an earlier one is refused.
 ///
-/// Everything runs on the io_context's only thread. All calls must be made on it.
+/// Everything runs on the io_context's only thread, in turns (turns.h). All calls must be made on it.
 class PeerDoor {
  public:
     struct Parts {
         boost::asio::io_context& loop;
+        Node& node;
+        net::DoorTurn turn{};
         Members members;
         std::string listen;  ///< HOST:PORT; empty: this member's address in `members`
         std::string secret;  ///< peer::read_cluster_secret()
         store::quorum::BootNumber boot = 1;
         Duration longest_ttl{};  ///< like rho, must be equal on all members
         double rho = 0;
-        std::uint64_t seed = 0;                                     ///< for the jitter of reconnect backoff
-        std::function<Instant()> clock;                             ///< base/clock.h, store_clock_now
-        std::function<void(std::string_view line)> log;             ///< for operators; never called per message
-        std::function<void(std::string_view line)> log_error = {};  ///< needs repair; empty: `log` is used
-        /// An incarnation of the peer is connected (its boot number), or none is.
-        std::function<void(store::quorum::NodeIndex peer, std::optional<store::quorum::BootNumber> boot)> on_peer;
-        /// Messages received together from the connected incarnation of a peer.
-        std::function<void(Life from, std::vector<codec::peer::Message> messages)> on_messages;
-        /// silent_for() gives this node's remaining silence, which is sent to peers; on_silence is called whenever a
-        /// peer reports its own. Either may be empty.
-        std::function<Duration()> silent_for = {};
-        std::function<void(store::quorum::NodeIndex peer, Duration left)> on_silence = {};
-        /// on_lives is called whenever a peer reports the incarnations it has recorded (Q12). on_found_old is called
-        /// when a refusal says that this node runs on an earlier copy of its directory, after `founders` was notified.
-        /// Either may be empty.
-        std::function<void(store::quorum::NodeIndex peer, const std::vector<store::quorum::LifeMark>& lives)> on_lives =
-            {};
-        std::function<void()> on_found_old = {};
+        std::uint64_t seed = 0;  ///< for the jitter of reconnect backoff
         PeerDoorLimits limits{};
         ProtocolVersions protocol{};
-        Founders* founders = nullptr;  ///< notified of a peer before on_peer; null: any directory is accepted
+        Founders* founders = nullptr;  ///< notified of a peer before the node; null: any directory is accepted
     };
     explicit PeerDoor(Parts parts);
     ~PeerDoor();
@@ -104,13 +110,14 @@ class PeerDoor {
     /// one does neither and returns the address it was given.
     Result<std::string> start();
 
-    /// Queues the message. It is sent at the end of the loop's turn, together with all others for this peer. It is lost
+    /// Queues the message. It is sent at the end of a turn, together with all others for this peer. It is lost
     /// if that incarnation of the peer is not connected. Does not call back. REQUIRES: the sender is this incarnation
     /// of this node, and the receiver is another node.
     void send(const store::quorum::Envelope& envelope);
     void send(store::quorum::NodeIndex to, const consensus::LogMessage& message);
 
-    /// Closes the connection to the peer, if any. The peer may reconnect, also as a later incarnation.
+    /// Closes the connection to the peer, if any, in a turn to come. The peer may reconnect, also as a later
+    /// incarnation.
     void disconnect(store::quorum::NodeIndex peer, const std::string& why);
 
     PeerDoorStatus status() const;
@@ -121,7 +128,7 @@ class PeerDoor {
 
  private:
     struct Impl;
-    std::shared_ptr<Impl> impl_;
+    std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace holdfast::doors::peer

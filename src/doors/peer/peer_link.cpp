@@ -1,119 +1,88 @@
 #include "doors/peer/peer_link.h"
 
-#include <boost/asio/post.hpp>
-
-#include "base/assert.h"
+#include "base/clock.h"
 
 namespace holdfast::doors::peer {
 namespace {
 
-using boost::asio::ip::tcp;
-
-constexpr std::size_t input_bytes = 64 * 1024;      // initial size, and the size after a large frame
 constexpr std::size_t content_bytes = 1024 * 1024;  // limit of a frame, unless it holds a single message
 constexpr std::uint64_t max_silent_ms = 30ULL * 24 * 3600 * 1000;
 constexpr std::size_t max_sealed_bytes = codec::peer::max_frame_bytes + Hmac::bytes;
+constexpr std::size_t max_input_bytes = max_sealed_bytes + codec::frame_header_bytes;
 
 }  // namespace
 
-PeerLink::PeerLink(tcp::socket socket, Handshake::Side side, std::string address, Parts parts)
-    : socket_(std::move(socket)),
-      timer_(socket_.get_executor()),
-      connects_(side == Handshake::Side::connector),
-      address_(std::move(address)),
+PeerLink::PeerLink(net::Admitted admitted, std::optional<store::quorum::NodeIndex> dialled, Parts parts)
+    : Connection(std::move(admitted), {max_input_bytes, parts.limits.dead_after}),
+      dialled_(dialled),
       parts_(parts),
-      handshake_(side, parts.terms, random_bytes(32), [this](Life peer) { return parts_.owner.admits(*this, peer); }),
-      input_(handshake_frame_bytes + codec::frame_header_bytes, '\0'),
+      handshake_(dialled ? Handshake::Side::connector : Handshake::Side::acceptor, parts.terms, random_bytes(32),
+                 [this](Life peer) { return parts_.owner.admits(*this, peer); }),
       outbox_(parts.limits.max_queue_bytes) {}
 
-void PeerLink::start() {
-    boost::system::error_code ignored;
-    socket_.set_option(tcp::no_delay(true), ignored);
-    progress_at_ = heard_at_ = parts_.clock();
-    next_ = handshake_.begin();
-    check_later(parts_.limits.handshake_within);
-    write();
-    read();
+void PeerLink::begin() {
+    heard_at_ = store_clock_now();
+    output() += handshake_.begin();
+    wake();
+}
+
+bool PeerLink::run() {
+    take_frames();
+    if (has_ended()) give_up("the other end closed the connection");
+    // Woken by what it received itself, it runs again in this turn, after the other links: one write for all messages.
+    if (is_linked()) return false;
+    seal();
+    return has_content();
 }
 
 // ---- input ----
 
-void PeerLink::read() {
-    make_room_to_read();
-    socket_.async_read_some(boost::asio::buffer(input_.data() + received_, input_.size() - received_),
-                            [self = shared_from_this()](boost::system::error_code error, std::size_t bytes) {
-                                if (self->state_ == State::closed) return;
-                                if (error == boost::asio::error::eof)
-                                    return self->close("the other end closed the connection");
-                                if (error) return self->close(error.message());
-                                self->on_read(bytes);
-                            });
-}
-
-/// A frame longer than the buffer grows it as bytes arrive, not by the length it claims.
-void PeerLink::make_room_to_read() {
-    if (state_ == State::shaking_hands || state_ == State::refusing) return;
-    if (input_.size() < input_bytes) return input_.resize(input_bytes);
-    if (received_ == input_.size()) return input_.resize(input_.size() * 2);
-    if (received_ == 0 && input_.size() > content_bytes) std::string(input_bytes, '\0').swap(input_);
-}
-
-void PeerLink::on_read(std::size_t bytes) {
-    const auto alive = shared_from_this();
-    received_ += bytes;
-    std::string_view rest(input_.data(), received_);
+void PeerLink::take_frames() {
     std::vector<codec::peer::Message> messages;
-    while (state_ != State::closed) {
-        if (state_ == State::refusing) rest = {};
+    while (!is_finishing() && !is_giving_up()) {
+        std::string_view rest = input();
         const auto body = codec::take_frame(rest, opener_ ? max_sealed_bytes : handshake_frame_bytes);
-        if (!body) return close(body.error().message);
+        if (!body) return give_up(body.error().message);
         if (!*body) break;
-        if (!(opener_ ? take_content(**body, messages) : shake_hands(**body))) return;
+        opener_ ? take_content(**body, messages) : shake_hands(**body);
+        consume(input().size() - rest.size());
     }
-    if (state_ == State::closed) return;
-    std::copy(rest.begin(), rest.end(), input_.begin());
-    received_ = rest.size();
-    if (!messages.empty() && state_ == State::open) parts_.owner.on_messages(*this, std::move(messages));
-    if (state_ != State::closed) read();
+    if (messages.empty() || is_giving_up() || door().is_stopping()) return;
+    parts_.node.on_messages(*life_, std::move(messages));
 }
 
-bool PeerLink::shake_hands(std::string_view body) {
-    next_ += handshake_.receive(body);
-    peer_ = handshake_.peer();
+void PeerLink::shake_hands(std::string_view body) {
+    output() += handshake_.receive(body);
+    life_ = handshake_.peer();
     switch (handshake_.state()) {
         case Handshake::State::broken:
-            close(handshake_.why_broken());
-            return false;
+            return give_up(handshake_.why_broken());
         case Handshake::State::refused:
             refusal_ = handshake_.refusal();
-            refused_by_peer_ = handshake_.refused_by_peer();
             parts_.owner.on_refused(*this);
-            if (refused_by_peer_) return close(std::string(to_string(*refusal_))), false;
-            state_ = State::refusing;  // until the peer has read the reason, or the handshake times out
-            break;
+            if (refused_by_peer()) return give_up(std::string(to_string(*refusal_)));
+            return finish();  // once the peer has read the reason
         case Handshake::State::done:
-            sealer_ = handshake_.take_sealer();
-            opener_ = handshake_.take_opener();
-            state_ = State::open;
-            open_since_ = heard_at_ = parts_.clock();
-            check_later(parts_.limits.ping_every);
-            ping_due_ = true;
-            flush_soon();
-            parts_.owner.on_open(*this);
-            break;
+            return open();
         case Handshake::State::under_way:
-            break;
+            return;
     }
-    write();
-    return state_ != State::closed;
 }
 
-bool PeerLink::take_content(std::string_view body, std::vector<codec::peer::Message>& messages) {
+void PeerLink::open() {
+    sealer_ = handshake_.take_sealer();
+    opener_ = handshake_.take_opener();
+    open_since_ = heard_at_ = store_clock_now();
+    ping_due_ = true;
+    parts_.owner.on_open(*this);
+}
+
+void PeerLink::take_content(std::string_view body, std::vector<codec::peer::Message>& messages) {
     const auto content = opener_->open(body);
-    if (!content) return close("the MAC of a frame does not match"), false;
+    if (!content) return give_up("the MAC of a frame does not match");
     auto frame = parts_.decoder.decode(*content);
-    if (!frame) return close(frame.error().message), false;
-    heard_at_ = parts_.clock();
+    if (!frame) return give_up(frame.error().message);
+    heard_at_ = store_clock_now();
     counts_.received += frame->messages.size();
     if (frame->rejected > 0) {
         if (counts_.rejected == 0) parts_.owner.on_rejected(*this, frame->why_rejected);
@@ -124,133 +93,70 @@ bool PeerLink::take_content(std::string_view body, std::vector<codec::peer::Mess
     else
         std::move(frame->messages.begin(), frame->messages.end(), std::back_inserter(messages));
     if (frame->pong != 0) on_pong(frame->pong);
-    if (frame->ping != 0) {
-        const Duration silence =
-            std::chrono::milliseconds(std::min<std::uint64_t>(frame->silent_for_ms, max_silent_ms));
-        silent_until_ = heard_at_ + silence;
-        parts_.owner.on_silence(*this, silence);
-        pong_ = frame->ping;
-        flush_soon();
-        if (!frame->lives.empty()) parts_.owner.on_lives(*this, frame->lives);
-        if (state_ == State::closed) return false;
-    }
-    return true;
+    if (frame->ping != 0) on_ping(*frame);
+}
+
+void PeerLink::on_ping(const codec::peer::Frame& frame) {
+    const Duration silence = std::chrono::milliseconds(std::min<std::uint64_t>(frame.silent_for_ms, max_silent_ms));
+    silent_until_ = heard_at_ + silence;
+    pong_ = frame.ping;
+    if (door().is_stopping()) return;
+    parts_.node.on_silence(life_->node, silence);
+    if (!frame.lives.empty()) parts_.node.on_lives(life_->node, frame.lives);
 }
 
 void PeerLink::on_pong(std::uint64_t number) {
     if (number != ping_ || answered_) return;
     answered_ = true;
-    const Duration sample = parts_.clock() - pinged_at_;
+    const Duration sample = store_clock_now() - pinged_at_;
     round_trip_ = round_trip_ ? (*round_trip_ * 7 + sample) / 8 : sample;
 }
 
 // ---- output ----
 
-void PeerLink::flush_soon() {
-    if (flush_posted_ || writing_) return;
-    flush_posted_ = true;
-    boost::asio::post(socket_.get_executor(), [self = shared_from_this()] {
-        self->flush_posted_ = false;
-        self->flush();
-    });
-}
-
-void PeerLink::flush() {
-    if (writing_ || (state_ != State::open && state_ != State::finishing)) return;
+/// Puts what is queued into a frame, unless an earlier one is not sent yet: what is in a frame can no longer be dropped
+/// for newer messages.
+void PeerLink::seal() {
+    if (!sealer_ || unsent() > 0) return;
     content_.clear();
     counts_.sent += outbox_.take(content_, content_bytes);
-    if (state_ == State::open && std::exchange(ping_due_, false)) {
-        codec::peer::append_ping(++ping_, content_);
-        if (const Duration silent = parts_.silent_for ? parts_.silent_for() : Duration::zero();
-            silent > Duration::zero())
-            codec::peer::append_silence(static_cast<std::uint64_t>(to_ms_up(silent)), content_);
-        if (parts_.terms.founders != nullptr) codec::peer::append_lives(parts_.terms.founders->own().lives, content_);
-        pinged_at_ = parts_.clock();
-        answered_ = false;
+    if (std::exchange(ping_due_, false)) append_ping();
+    if (pong_ != 0) codec::peer::append_pong(std::exchange(pong_, 0), content_);
+    if (!content_.empty()) {
+        sealer_->append(content_, output());
+        ++counts_.writes;
     }
-    if (state_ == State::open && pong_ != 0) codec::peer::append_pong(std::exchange(pong_, 0), content_);
-    if (!content_.empty()) sealer_->append(content_, next_);
     if (content_.capacity() > 2 * content_bytes) std::string().swap(content_);
-    write();
+    if (stopping_ && outbox_.empty()) finish();
 }
 
-/// Writes next_, unless a write is in progress.
-void PeerLink::write() {
-    if (writing_ || state_ == State::closed) return;
-    if (next_.empty()) {
-        // The peer closes once it has read everything. Closing first could discard data in flight.
-        if (state_ == State::finishing || state_ == State::refusing) {
-            boost::system::error_code ignored;
-            socket_.shutdown(tcp::socket::shutdown_send, ignored);
-        }
+void PeerLink::append_ping() {
+    codec::peer::append_ping(++ping_, content_);
+    if (const Duration silent = parts_.node.silent_for(); silent > Duration::zero())
+        codec::peer::append_silence(static_cast<std::uint64_t>(to_ms_up(silent)), content_);
+    if (parts_.terms.founders != nullptr) codec::peer::append_lives(parts_.terms.founders->own().lives, content_);
+    pinged_at_ = store_clock_now();
+    answered_ = false;
+}
+
+// ---- time, and the end ----
+
+void PeerLink::on_check(Clock::time_point) {
+    const Instant now = store_clock_now();
+    if (!sealer_) {
+        if (now - heard_at_ >= parts_.limits.handshake_within) give_up("the handshake was not finished in time");
         return;
     }
-    writing_ = true;
-    output_.swap(next_);
-    ++counts_.writes;
-    progress_at_ = parts_.clock();
-    on_written(0);
+    if (now - heard_at_ >= parts_.limits.dead_after) return give_up("the other end does not answer");
+    if (!answered_ || now - pinged_at_ < parts_.limits.ping_every) return;
+    ping_due_ = true;
+    wake();
 }
 
-/// Continues the write until output_ is sent.
-void PeerLink::on_written(std::size_t bytes) {
-    written_ += bytes;
-    if (bytes > 0) progress_at_ = parts_.clock();
-    if (written_ == output_.size()) {
-        written_ = 0;
-        output_.clear();
-        if (output_.capacity() > 2 * content_bytes) output_.shrink_to_fit();
-        writing_ = false;
-        return opener_ ? flush() : write();
-    }
-    socket_.async_write_some(boost::asio::buffer(output_.data() + written_, output_.size() - written_),
-                             [self = shared_from_this()](boost::system::error_code error, std::size_t more) {
-                                 if (self->state_ == State::closed) return;
-                                 if (error) return self->close(error.message());
-                                 self->on_written(more);
-                             });
-}
-
-// ---- time ----
-
-void PeerLink::check_later(Duration after) {
-    timer_.expires_after(after);
-    timer_.async_wait([self = shared_from_this()](boost::system::error_code cancelled) {
-        if (!cancelled && self->state_ != State::closed) self->check();
-    });
-}
-
-void PeerLink::check() {
-    if (state_ == State::refusing) return close(std::string(to_string(*refusal_)));
-    if (state_ == State::shaking_hands) return close("the handshake was not finished in time");
-    const Instant now = parts_.clock();
-    if (now - heard_at_ >= parts_.limits.dead_after) return close("the other end does not answer");
-    if (writing_ && now - progress_at_ >= parts_.limits.dead_after) return close("the other end does not read");
-    if (answered_) ping_due_ = true;
-    flush_soon();
-    check_later(parts_.limits.ping_every);
-}
-
-// ---- closing ----
-
-void PeerLink::finish() {
-    if (state_ != State::open) return close("this node stops");
-    state_ = State::finishing;
-    flush_soon();
-}
-
-void PeerLink::close(const std::string& why) {
-    if (state_ == State::closed) return;
-    const auto alive = shared_from_this();
-    abandon();
-    parts_.owner.on_closed(*this, why);
-}
-
-void PeerLink::abandon() {
-    state_ = State::closed;
-    boost::system::error_code ignored;
-    socket_.close(ignored);
-    timer_.cancel();
+void PeerLink::stop() {
+    if (!is_open()) return close("this node stops");
+    stopping_ = true;
+    wake();
 }
 
 }  // namespace holdfast::doors::peer

@@ -43,8 +43,8 @@ struct RespDoor::Impl final : net::Door::Owner {
         parts->door = &door;
     }
 
-    std::shared_ptr<net::Connection> connect(net::Accepted accepted) override {
-        return std::make_shared<RespSession>(std::move(accepted), parts);
+    std::shared_ptr<net::Connection> make_connection(net::Admitted admitted) override {
+        return std::make_shared<RespSession>(std::move(admitted), parts);
     }
 
     std::shared_ptr<RespDoorParts> parts;

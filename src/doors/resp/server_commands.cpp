@@ -46,7 +46,7 @@ void put_persistence(std::string& out, RespDoorParts&) {
 }
 
 void put_stats(std::string& out, RespDoorParts& parts) {
-    line(out, "total_connections_received", std::to_string(parts.door->accepted()));
+    line(out, "total_connections_received", std::to_string(parts.door->admitted()));
     line(out, "total_commands_processed", std::to_string(parts.commands_handled));
 }
 

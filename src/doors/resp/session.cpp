@@ -49,8 +49,8 @@ bool is_of_a_web_page(std::string_view name) {
 
 }  // namespace
 
-RespSession::RespSession(net::Accepted accepted, std::shared_ptr<RespDoorParts> parts)
-    : Connection(std::move(accepted), {max_input_bytes, parts->options.write_timeout}),
+RespSession::RespSession(net::Admitted admitted, std::shared_ptr<RespDoorParts> parts)
+    : Connection(std::move(admitted), {max_input_bytes, parts->options.write_timeout}),
       parts_(std::move(parts)),
       scoped_(parts_->authority),
       since_(now()),

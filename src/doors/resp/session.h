@@ -75,7 +75,7 @@ class RespSession final : public net::Connection {
     /// The limit of unread output, replies included, before the connection is closed.
     static constexpr std::size_t max_pushes_bytes = 1024 * 1024;
 
-    RespSession(net::Accepted accepted, std::shared_ptr<RespDoorParts> parts);
+    RespSession(net::Admitted admitted, std::shared_ptr<RespDoorParts> parts);
 
     /// The client has left, or was disconnected.
     bool is_gone() const { return left_; }

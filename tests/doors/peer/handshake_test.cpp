@@ -85,7 +85,6 @@ struct Saying final : Founders {
     Directories own() const override { return said; }
     std::optional<Refusal> refuses(Life, const Directories&) const override { return std::nullopt; }
     void met(Life, const Directories&) override {}
-    void found_old() override {}
 
     Directories said;
 };

@@ -1,7 +1,5 @@
 #include "doors/peer/peer_fixture.h"
 
-#include "base/clock.h"
-
 namespace holdfast::doors::peer {
 
 bool run_until(boost::asio::io_context& loop, const std::function<bool()>& holds) {
@@ -16,42 +14,42 @@ bool run_until(boost::asio::io_context& loop, const std::function<bool()>& holds
 
 TestNode::TestNode(boost::asio::io_context& loop, store::quorum::NodeIndex node, const Addresses& others,
                    TestNodeOptions options)
-    : node_(node), boot_(options.boot) {
+    : node_(node), boot_(options.boot), silent_for_(options.silent_for) {
     Members members;
     members.self = node;
     for (std::size_t index = 0; index < options.ids.size(); ++index) {
         const auto found = others.find(static_cast<store::quorum::NodeIndex>(index));
         members.all.push_back({options.ids[index], found == others.end() ? "127.0.0.1:1" : found->second});
     }
-    door_ = std::make_unique<PeerDoor>(PeerDoor::Parts{
-        .loop = loop,
-        .members = members,
-        .listen = "127.0.0.1:0",
-        .secret = options.secret,
-        .boot = options.boot,
-        .longest_ttl = options.longest_ttl,
-        .rho = options.rho,
-        .seed = node,
-        .clock = store_clock_now,
-        .log = [this](std::string_view line) { lines.emplace_back(line); },
-        .on_peer = [this](store::quorum::NodeIndex peer,
-                          std::optional<store::quorum::BootNumber> boot) { lives[peer].push_back(boot); },
-        .on_messages =
-            [this](Life from, std::vector<codec::peer::Message> messages) {
-                if (on_heard) on_heard(from, messages);
-                for (codec::peer::Message& message : messages)
-                    heard[from.node].push_back(std::move(message));
-            },
-        .silent_for = [silence = options.silent_for] { return silence; },
-        .on_lives = [this](store::quorum::NodeIndex peer,
-                           const std::vector<store::quorum::LifeMark>& said) { told[peer] = said; },
-        .on_found_old = [this] { ++found_old; },
-        .limits = options.limits,
-        .protocol = options.protocol,
-        .founders = options.founders});
+    door_ = std::make_unique<PeerDoor>(PeerDoor::Parts{.loop = loop,
+                                                       .node = *this,
+                                                       .members = members,
+                                                       .listen = "127.0.0.1:0",
+                                                       .secret = options.secret,
+                                                       .boot = options.boot,
+                                                       .longest_ttl = options.longest_ttl,
+                                                       .rho = options.rho,
+                                                       .seed = node,
+                                                       .limits = options.limits,
+                                                       .protocol = options.protocol,
+                                                       .founders = options.founders});
     const auto bound = door_->start();
     EXPECT_TRUE(bound);
     if (bound) address_ = *bound;
+}
+
+void TestNode::on_peer(store::quorum::NodeIndex peer, std::optional<store::quorum::BootNumber> boot) {
+    lives[peer].push_back(boot);
+}
+
+void TestNode::on_messages(Life from, std::vector<codec::peer::Message> messages) {
+    if (on_heard) on_heard(from, messages);
+    for (codec::peer::Message& message : messages)
+        heard[from.node].push_back(std::move(message));
+}
+
+void TestNode::on_lives(store::quorum::NodeIndex peer, const std::vector<store::quorum::LifeMark>& said) {
+    told[peer] = said;
 }
 
 bool TestNode::logged(std::string_view text) const {

@@ -31,7 +31,7 @@ struct TestNodeOptions {
 
 /// A door, and all that it has told. Nodes connect to those after them, so make them in the order c, b, a, and tell
 /// each where those after it are.
-class TestNode {
+class TestNode final : Node {
  public:
     using Addresses = std::map<store::quorum::NodeIndex, std::string>;
     TestNode(boost::asio::io_context& loop, store::quorum::NodeIndex node, const Addresses& others,
@@ -56,8 +56,17 @@ class TestNode {
     std::function<void(Life, const std::vector<codec::peer::Message>&)> on_heard;
 
  private:
+    void on_peer(store::quorum::NodeIndex peer, std::optional<store::quorum::BootNumber> boot) override;
+    void on_messages(Life from, std::vector<codec::peer::Message> messages) override;
+    void on_silence(store::quorum::NodeIndex, Duration) override {}
+    void on_lives(store::quorum::NodeIndex peer, const std::vector<store::quorum::LifeMark>& said) override;
+    void on_found_old() override { ++found_old; }
+    Duration silent_for() override { return silent_for_; }
+    void log(std::string_view line, bool) override { lines.emplace_back(line); }
+
     store::quorum::NodeIndex node_;
     store::quorum::BootNumber boot_;
+    Duration silent_for_;
     std::unique_ptr<PeerDoor> door_;
     std::string address_;
 };
