@@ -10,6 +10,7 @@
 #include "base/callback.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "store/cas/engine.h"
 #include "store/postgres/params.h"
 #include "store/postgres/rows.h"
 
@@ -17,10 +18,12 @@ namespace holdfast::store::postgres {
 
 /// What the statement `swap` takes besides the arrays of its rows.
 struct SwapNeeds {
-    bool makes = false;         ///< the row is expected to be absent
-    bool ends = false;          ///< it is to be deleted, or to stay absent
-    bool tells = false;         ///< contains a notice
-    std::string marker;         ///< the required marker (engine.h)
+    bool makes = false;     ///< the row is expected to be absent
+    bool ends = false;      ///< it is to be deleted, or to stay absent
+    bool tells = false;     ///< contains a notice
+    std::int64_t from = 0;  ///< its window: also among the values of the row
+    std::int64_t until = 0;
+    cas::WriteId marker;        ///< the required marker (engine.h)
     std::int64_t position = 0;  ///< the required position
 };
 

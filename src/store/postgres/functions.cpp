@@ -1,8 +1,14 @@
+#include <fmt/format.h>
+#include <string>
+#include <string_view>
+
 #include "store/postgres/schema.h"
 
 namespace holdfast::store::postgres {
 
-const std::string_view functions = R"sql(
+namespace {
+
+constexpr std::string_view before_one_change = R"sql(
 CREATE OR REPLACE FUNCTION ~.clock() RETURNS bigint LANGUAGE sql VOLATILE
     AS $$ SELECT (date_part('epoch', clock_timestamp()) * 1000000)::bigint * 1000 $$;
 
@@ -47,96 +53,126 @@ CREATE OR REPLACE FUNCTION ~.all_holders(before bytea[], after bytea[]) RETURNS 
     AS $$ SELECT CASE WHEN after <@ before THEN before WHEN cardinality(before) < 8 THEN before || after ELSE after END $$;
 
 -- The compare-and-swap, of one row or many: all or nothing, in the order of their names. A row is written only if its
--- write is the expected one, at a time in [valid_from, valid_until) that is read before it is locked and again after.
--- The makes, the changes and then as many as end, each kind by one statement. The first row of the answer is true of all
--- of them except those that follow, with their numbers: of these it has what is there instead, or only `write` if that is
--- as expected. `place` is before the commit, and thus as safe as that.
+-- write is the expected one, at a time in [valid_from, valid_until) that is read before it is locked and again after. All
+-- may be written in [all_from, all_until). The makes, the changes and then as many as end, each kind by one statement.
+-- The first row of the answer is true of all of them except those that follow, with their numbers: of these it has what
+-- is there instead, or only `write` if that is as expected. `place` is before the commit, and thus as safe as that. The
+-- marker must be between the two.
 -- It waits for rows only in that order, new ones first. So no two of these ever wait for each other: who makes a row can
 -- hold up only others who make it. With `no_wait`, and then one row only, it does not wait for that. What cannot be done
 -- like this fails (class 40 or 55) and is to be tried again, each row by itself.
+-- PL/pgSQL prepares each expression anew in each transaction, so a change of one row, the usual call, evaluates few.
+-- Arrays are unnested in lists of columns: FROM would store them first.
 CREATE OR REPLACE FUNCTION ~.swap(kinds smallint[], names bytea[], expecteds uuid[], becomings uuid[],
                                   froms bigint[], untils bigint[], written_ats bigint[], contents bytea[],
                                   keep_untils bigint[], dues bigint[], holdings text[], notices text[],
-                                  marker uuid, least_place bigint, makes integer, ends integer, tells integer,
+                                  all_from bigint, all_until bigint, marker uuid, last_marker uuid,
+                                  least_place bigint, makes integer, changes integer, ends integer, tells integer,
                                   no_wait boolean)
 RETURNS TABLE (number bigint, done boolean, now bigint, write uuid, written_at bigint, bytes bytea, place bigint)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     begun bigint;
-    finished bigint;
-    asked integer := cardinality(names);
     part integer;
-    did integer := 0;
-    ended bigint[] := '{}';
-    refused bigint[] := '{}';
-    total bigint := 0;
+    did integer;
+    ended bigint[];
+    refused bigint[];
+    total bigint;
+    held bytea[];
     one record;
 BEGIN
-    IF ~.place() < least_place THEN  -- before anything is written: that alone would bring it further
-        RAISE EXCEPTION USING ERRCODE = 'HF001', MESSAGE = 'its write-ahead log ends before a place where it has been';
-    END IF;
-    IF no_wait THEN
+    IF ~.place() < least_place OR no_wait THEN  -- before anything is written: that alone would bring it further
+        IF ~.place() < least_place THEN
+            RAISE EXCEPTION USING ERRCODE = 'HF001', MESSAGE = 'its write-ahead log ends before a place where it has been';
+        END IF;
         PERFORM 1 FROM ~.kept k WHERE k.kind = kinds[1] AND k.name = names[1] FOR NO KEY UPDATE NOWAIT;
     END IF;
     begun := ~.clock();
-    IF makes > 0 THEN
-        INSERT INTO ~.kept (kind, name, write, written_at, keep_until, due, watch, holders, bytes)
-            SELECT u.kind, u.name, u.becomes, u.written_at, u.keep_until, u.due, least(u.due, u.keep_until),
-                   u.holders::bytea[], u.bytes
-            FROM unnest(kinds, names, expecteds, becomings, froms, untils, written_ats, contents, keep_untils, dues,
-                        holdings)
-                AS u (kind, name, expected, becomes, valid_from, valid_until, written_at, bytes, keep_until, due, holders)
-            WHERE u.expected = ~.nothing() AND length(u.bytes) > 0 AND begun >= u.valid_from AND begun < u.valid_until
-            ON CONFLICT DO NOTHING;
-        GET DIAGNOSTICS part = ROW_COUNT;
-        did := did + part;
-    END IF;
-    IF makes + ends < asked THEN
-        UPDATE ~.kept k
+    IF changes = 1 AND makes + ends = 0 AND begun >= all_from AND begun < all_until THEN
+        held := holdings[1];
+        UPDATE ~.kept k )sql";
+
+/// How a row changes, from the columns of `u`.
+constexpr std::string_view change = R"sql(
             SET write = u.becomes, written_at = u.written_at, keep_until = u.keep_until, due = u.due,
                 holders = ~.all_holders(k.holders, u.holders), held_by = u.holders, bytes = u.bytes,
                 watch = CASE WHEN k.watch BETWEEN begun AND u.next_watch THEN k.watch ELSE u.next_watch END
-            FROM (SELECT a.kind, a.name, a.expected, a.becomes, a.written_at, a.bytes, a.keep_until, a.due,
-                         a.holders::bytea[] AS holders, least(a.due, a.keep_until) AS next_watch
-                  FROM unnest(kinds, names, expecteds, becomings, froms, untils, written_ats, contents, keep_untils, dues,
-                              holdings)
-                      AS a (kind, name, expected, becomes, valid_from, valid_until, written_at, bytes, keep_until, due,
-                            holders)
-                  WHERE a.expected <> ~.nothing() AND length(a.bytes) > 0 AND begun >= a.valid_from AND begun < a.valid_until
-                  OFFSET 0) u
-            WHERE k.kind = u.kind AND k.name = u.name AND k.write = u.expected;
-        GET DIAGNOSTICS part = ROW_COUNT;
-        did := did + part;
-    END IF;
-    IF ends > 0 THEN
-        WITH found AS MATERIALIZED (
-            SELECT u.number, k.kind, k.name
-            FROM unnest(kinds, names, expecteds, froms, untils, contents) WITH ORDINALITY
-                AS u (kind, name, expected, valid_from, valid_until, bytes, number)
-            JOIN ~.kept k ON k.kind = u.kind AND k.name = u.name AND k.write = u.expected
-            WHERE length(u.bytes) = 0 AND begun >= u.valid_from AND begun < u.valid_until
-            FOR UPDATE OF k SKIP LOCKED
-        ), gone AS (
-            DELETE FROM ~.kept k USING found f WHERE k.kind = f.kind AND k.name = f.name RETURNING f.number
-        )
-        SELECT coalesce(array_agg(g.number), '{}') INTO ended FROM gone g;
-        did := did + cardinality(ended);
+)sql";
+
+constexpr std::string_view after_one_change = R"sql(
+            FROM (SELECT becomings[1] AS becomes, written_ats[1] AS written_at, contents[1] AS bytes,
+                         keep_untils[1] AS keep_until, dues[1] AS due, held AS holders,
+                         least(dues[1], keep_untils[1]) AS next_watch) u
+            WHERE k.kind = kinds[1] AND k.name = names[1] AND k.write = expecteds[1];
+        GET DIAGNOSTICS did = ROW_COUNT;
+    ELSE
+        did := 0;
+        IF makes > 0 THEN
+            INSERT INTO ~.kept (kind, name, write, written_at, keep_until, due, watch, holders, bytes)
+                SELECT u.kind, u.name, u.becomes, u.written_at, u.keep_until, u.due, least(u.due, u.keep_until),
+                       u.holders::bytea[], u.bytes
+                FROM (SELECT unnest(kinds) AS kind, unnest(names) AS name, unnest(expecteds) AS expected,
+                             unnest(becomings) AS becomes, unnest(froms) AS valid_from, unnest(untils) AS valid_until,
+                             unnest(written_ats) AS written_at, unnest(contents) AS bytes,
+                             unnest(keep_untils) AS keep_until, unnest(dues) AS due, unnest(holdings) AS holders) u
+                WHERE u.expected = ~.nothing() AND length(u.bytes) > 0
+                      AND begun >= u.valid_from AND begun < u.valid_until
+                ON CONFLICT DO NOTHING;
+            GET DIAGNOSTICS did = ROW_COUNT;
+        END IF;
+        IF changes > 0 THEN
+            UPDATE ~.kept k )sql";
+
+constexpr std::string_view after_changes = R"sql(
+                FROM (SELECT a.*, a.holdings::bytea[] AS holders, least(a.due, a.keep_until) AS next_watch
+                      FROM (SELECT unnest(kinds) AS kind, unnest(names) AS name, unnest(expecteds) AS expected,
+                                   unnest(becomings) AS becomes, unnest(froms) AS valid_from,
+                                   unnest(untils) AS valid_until, unnest(written_ats) AS written_at,
+                                   unnest(contents) AS bytes, unnest(keep_untils) AS keep_until, unnest(dues) AS due,
+                                   unnest(holdings) AS holdings) a
+                      WHERE a.expected <> ~.nothing() AND length(a.bytes) > 0
+                            AND begun >= a.valid_from AND begun < a.valid_until
+                      OFFSET 0) u
+                WHERE k.kind = u.kind AND k.name = u.name AND k.write = u.expected;
+            GET DIAGNOSTICS part = ROW_COUNT;
+            did := did + part;
+        END IF;
+        IF ends > 0 THEN
+            WITH found AS MATERIALIZED (
+                SELECT u.number, k.kind, k.name
+                FROM (SELECT unnest(kinds) AS kind, unnest(names) AS name, unnest(expecteds) AS expected,
+                             unnest(froms) AS valid_from, unnest(untils) AS valid_until, unnest(contents) AS bytes,
+                             generate_subscripts(names, 1)::bigint AS number) u
+                JOIN ~.kept k ON k.kind = u.kind AND k.name = u.name AND k.write = u.expected
+                WHERE length(u.bytes) = 0 AND begun >= u.valid_from AND begun < u.valid_until
+                FOR UPDATE OF k SKIP LOCKED
+            ), gone AS (
+                DELETE FROM ~.kept k USING found f WHERE k.kind = f.kind AND k.name = f.name RETURNING f.number
+            )
+            SELECT coalesce(array_agg(g.number), '{}') INTO ended FROM gone g;
+            did := did + cardinality(ended);
+        END IF;
     END IF;
 
-    finished := ~.clock();
-    IF EXISTS (SELECT FROM unnest(froms, untils) AS u (valid_from, valid_until)
-               WHERE begun >= u.valid_from AND begun < u.valid_until
-                     AND (finished < u.valid_from OR finished >= u.valid_until)) THEN
-        PERFORM ~.too_late();
-    END IF;
-    RETURN QUERY SELECT 0::bigint, true, finished, NULL::uuid, NULL::bigint, NULL::bytea, ~.place();
-    IF did < asked THEN
+    now := ~.clock();
+    place := ~.place();
+    done := true;
+    RETURN NEXT;
+    IF now < all_from OR now >= all_until OR did < makes + changes + ends OR tells > 0 THEN
+        IF EXISTS (SELECT FROM (SELECT unnest(froms) AS valid_from, unnest(untils) AS valid_until) u
+                   WHERE begun >= u.valid_from AND begun < u.valid_until
+                         AND (now < u.valid_from OR now >= u.valid_until)) THEN
+            PERFORM ~.too_late();
+        END IF;
+        total := 0;
         FOR one IN
             SELECT u.*, u.expected = ~.nothing() AND length(u.bytes) = 0 AS is_nothing
-            FROM unnest(kinds, names, expecteds, becomings, froms, untils, contents) WITH ORDINALITY
-                AS u (kind, name, expected, becomes, valid_from, valid_until, bytes, number)
+            FROM (SELECT unnest(kinds) AS kind, unnest(names) AS name, unnest(expecteds) AS expected,
+                         unnest(becomings) AS becomes, unnest(froms) AS valid_from, unnest(untils) AS valid_until,
+                         unnest(contents) AS bytes, generate_subscripts(names, 1)::bigint AS number) u
             LEFT JOIN ~.kept k ON k.kind = u.kind AND k.name = u.name
-            WHERE k.write IS DISTINCT FROM u.becomes AND u.number <> ALL (ended)
+            WHERE did < makes + changes + ends AND k.write IS DISTINCT FROM u.becomes
+                  AND u.number <> ALL (coalesce(ended, '{}'))
         LOOP
             number := one.number;
             done := false;
@@ -153,16 +189,15 @@ BEGIN
             refused := refused || number;
             RETURN NEXT;
         END LOOP;
+        PERFORM pg_notify('~', u.notice)
+            FROM (SELECT unnest(notices) AS notice, generate_subscripts(notices, 1)::bigint AS number) u
+            WHERE tells > 0 AND u.notice <> '' AND u.number <> ALL (coalesce(refused, '{}'));
     END IF;
     -- After all that it is to be true of: what was deleted or restored by then is seen.
-    IF marker <> ~.nothing() AND NOT EXISTS (
-        SELECT FROM ~.kept k WHERE k.kind = 0 AND k.name = '\x016d61726b6572'::bytea AND k.write >= marker
-            AND substring(uuid_send(k.write) FROM 1 FOR 8) = substring(uuid_send(marker) FROM 1 FOR 8)) THEN
+    PERFORM 1 FROM ~.kept k WHERE k.kind = 0 AND k.name = '\x016d61726b6572'::bytea
+        AND k.write BETWEEN marker AND last_marker;
+    IF NOT FOUND AND marker <> ~.nothing() THEN
         RAISE EXCEPTION USING ERRCODE = 'HF001', MESSAGE = 'its marker is gone, or is not the one that was there';
-    END IF;
-    IF tells > 0 THEN
-        PERFORM pg_notify('~', u.notice) FROM unnest(notices) WITH ORDINALITY AS u (notice, number)
-            WHERE u.notice <> '' AND u.number <> ALL (refused);
     END IF;
 END $$;
 
@@ -287,5 +322,11 @@ BEGIN
     RETURN swept;
 END $$;
 )sql";
+
+}  // namespace
+
+std::string functions() {
+    return fmt::format("{}{}{}{}{}", before_one_change, change, after_one_change, change, after_changes);
+}
 
 }  // namespace holdfast::store::postgres

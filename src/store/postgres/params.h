@@ -14,7 +14,7 @@ enum class Type : std::uint32_t { truth = 16, bytea = 17, big = 20, small = 21, 
 /// The parameters of a prepared statement, in PostgreSQL's binary format unless noted.
 class Params {
  public:
-    static constexpr std::size_t max_count = 18;
+    static constexpr std::size_t max_count = 22;
 
     Params& small(std::int16_t value);
     Params& number(std::int32_t value);

@@ -51,14 +51,17 @@ void put_back_doubles(Group& group, std::deque<CallPtr>& queue) {
 /// Combines all calls into the parameters of the statement `swap`.
 Params together(const std::vector<CallPtr>& calls) {
     std::vector<const Params*> rows;
-    std::int32_t makes = 0, ends = 0, tells = 0;
-    std::int64_t place = 0;
+    std::int32_t makes = 0, changes = 0, ends = 0, tells = 0;
+    std::int64_t place = 0, from = calls.front()->swap->from, until = calls.front()->swap->until;
     for (const CallPtr& call : calls) {
         rows.push_back(&call->params);
         makes += call->swap->makes ? 1 : 0;
         ends += call->swap->ends ? 1 : 0;
+        changes += call->swap->makes || call->swap->ends ? 0 : 1;
         tells += call->swap->tells ? 1 : 0;
         place = std::max(place, call->swap->position);
+        from = std::max(from, call->swap->from);
+        until = std::min(until, call->swap->until);
     }
     const Call& first = *calls.front();
     HOLDFAST_ASSERT(!first.no_wait || calls.size() == 1);
@@ -67,7 +70,17 @@ Params together(const std::vector<CallPtr>& calls) {
     Params all;
     for (std::size_t i = 0; i < types.size(); ++i)
         all.column(rows, i, types[i]);
-    all.bytes(first.swap->marker).big(place).number(makes).number(ends).number(tells).truth(first.no_wait);
+    const cas::WriteId marker = first.swap->marker, last_marker{marker.start, ~std::uint64_t{0}};
+    all.big(from)
+        .big(until)
+        .bytes(marker.bytes())
+        .bytes(last_marker.bytes())
+        .big(place)
+        .number(makes)
+        .number(changes)
+        .number(ends)
+        .number(tells)
+        .truth(first.no_wait);
     return all;
 }
 

@@ -188,12 +188,14 @@ void PostgresEngine::swap(const cas::Swap& swap, Callback<Result<cas::Swapped>> 
     call->writes = call->locks = true;
     call->name = swap.name;
     call->is_document = swap.kind == cas::Kind::document;
+    const cas::EngineTime until = std::min(swap.until, clock_.not_after(store_clock_now(), options_.answer_within));
     call->swap = SwapNeeds{.makes = swap.expected == 0 && !swap.bytes.empty(),
                            .ends = swap.bytes.empty(),
                            .tells = tells_inside,
-                           .marker = swap.marker.bytes(),
+                           .from = to_ns(swap.from),
+                           .until = to_ns(until),
+                           .marker = swap.marker,
                            .position = static_cast<std::int64_t>(swap.position)};
-    const cas::EngineTime until = std::min(swap.until, clock_.not_after(store_clock_now(), options_.answer_within));
     call->params.small(number_of(swap.kind))
         .bytes(swap.name)
         .bytes(swap.expected.bytes())

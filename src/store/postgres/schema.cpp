@@ -123,8 +123,8 @@ SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 PREPARE hf_fetch(smallint, bytea, boolean) AS SELECT * FROM ~.fetch($1, $2, $3);
 PREPARE hf_swap(smallint[], bytea[], uuid[], uuid[], bigint[], bigint[], bigint[], bytea[], bigint[], bigint[], text[],
-                text[], uuid, bigint, integer, integer, integer, boolean)
-    AS SELECT * FROM ~.swap($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18);
+                text[], bigint, bigint, uuid, uuid, bigint, integer, integer, integer, integer, boolean)
+    AS SELECT * FROM ~.swap($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22);
 PREPARE hf_overlapping(bytea, bytea, bytea, integer[], integer) AS SELECT * FROM ~.overlapping($1, $2, $3, $4, $5);
 PREPARE hf_of_holder(bytea, integer) AS SELECT * FROM ~.of_holder($1, $2);
 PREPARE hf_scan(smallint, bytea, bytea, bytea, integer) AS SELECT * FROM ~.scan($1, $2, $3, $4, $5);
@@ -156,7 +156,7 @@ std::string migrate_sql(std::string_view schema) {
     sql += migration(2, second_version);
     sql += migration(3, third_version);
     sql += migration(schema_version, without_functions);
-    sql += migration(schema_version, functions);
+    sql += migration(schema_version, functions());
     sql += migration(schema_version, "UPDATE ~.version SET version = " + std::to_string(schema_version));
     sql += after_steps;
     return in_schema(sql, schema);

@@ -6,7 +6,7 @@
 namespace holdfast::store::postgres {
 
 /// The schema version that this program creates and works with.
-inline constexpr int schema_version = 6;
+inline constexpr int schema_version = 7;
 
 /// The names of the prepared statements.
 namespace statement {
@@ -35,6 +35,6 @@ std::string prepare_sql(std::string_view schema, long long answer_within_ms);
 
 /// In functions.cpp: the functions of the newest schema version, with `~` for its name. They may replace those of an
 /// older version that fronts are still calling: no existing name changes its parameters or its result.
-extern const std::string_view functions;
+std::string functions();
 
 }  // namespace holdfast::store::postgres

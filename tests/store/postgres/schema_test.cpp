@@ -35,7 +35,7 @@ TEST(PostgresSchema, ten_fronts_that_start_at_once_make_it_once) {
     }
     PostgresSession session(shared_postgres().url());
     EXPECT_EQ(session.run("SELECT count(*) FROM " + schema + ".version"), "1");
-    EXPECT_EQ(session.run("SELECT version FROM " + schema + ".version"), "6");
+    EXPECT_EQ(session.run("SELECT version FROM " + schema + ".version"), "7");
 }
 
 TEST(PostgresSchema, one_that_is_newer_than_the_program_is_left_alone_and_said_so) {
@@ -73,7 +73,7 @@ TEST(PostgresSchema, of_version_1_is_taken_over_with_all_that_is_in_it) {
     const std::string schema = make_version_1(session);
     EngineUser user(shared_postgres().url("?schema=" + schema));
     ASSERT_TRUE(user.until_reachable()) << user.why;
-    EXPECT_EQ(session.run("SELECT version FROM " + schema + ".version"), "6");
+    EXPECT_EQ(session.run("SELECT version FROM " + schema + ".version"), "7");
     EXPECT_EQ(user.fetch("old")->value.write, 7u);
     EXPECT_EQ(user.fetch("old")->value.bytes, "bytes");
     EXPECT_EQ(user.fetch("old")->value.written_at.time_since_epoch(), 5ns);
@@ -122,7 +122,7 @@ TEST(PostgresSchema, of_version_4_is_taken_over_and_of_no_use_any_more_to_its_fr
     EXPECT_EQ(old.run("EXECUTE swap"), "t");
     EngineUser user(url);
     ASSERT_TRUE(user.until_reachable()) << user.why;
-    EXPECT_EQ(session.run("SELECT version FROM " + schema + ".version"), "6");
+    EXPECT_EQ(session.run("SELECT version FROM " + schema + ".version"), "7");
     EXPECT_ANY_THROW(old.run("EXECUTE swap")) << "it would not ask for the place";
     EXPECT_EQ(session.run("SELECT count(*) FROM pg_proc WHERE pronamespace = '" + schema +
                           "'::regnamespace AND proname IN ('swap', 'swaps', 'fetch')"),
@@ -156,7 +156,7 @@ TEST(PostgresSchema, functions_that_somebody_replaced_are_errors_and_no_grants) 
         "DROP FUNCTION " + schema + ".fetch; CREATE FUNCTION " + schema +
         ".fetch(smallint, bytea, boolean, OUT a text, OUT b bigint) LANGUAGE sql AS $$ SELECT 'x', 1::bigint $$");
     session.run("DO $do$ BEGIN EXECUTE replace(pg_get_functiondef('" + schema +
-                ".swap'::regproc), '0::bigint, true', '0::bigint, NULL::boolean'); END $do$");
+                ".swap'::regproc), 'done := true', 'done := NULL'); END $do$");
     session.run("INSERT INTO " + schema + ".kept VALUES (0, 'empty', gen_random_uuid(), 0, 0, 0, 0, '{}', '')");
     EngineUser user(shared_postgres().url("?schema=" + schema));
     ASSERT_TRUE(user.until_reachable()) << user.why;
