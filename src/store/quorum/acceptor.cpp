@@ -150,6 +150,7 @@ struct Acceptor::Impl {
         if (silent() || is_strange(message.resource, message.ballot)) return std::nullopt;
         BallotEntry* entry = ballots.find(message.resource);
         Vote answer = vote(message.ballot, true, entry);
+        if (entry != nullptr && message.ballot == entry->promised) entry->chosen = false;  // Q2: used, even if refused
         const bool heard_before = entry != nullptr && entry->accepted == message.ballot;
         const lease::Token highest = highest_in(message.record.record);
         const bool too_low = message.ballot < answer.promised;

@@ -226,6 +226,14 @@ TEST_F(AcceptorTest, offers_a_promised_ballot_to_its_own_node_once) {
     EXPECT_FALSE(acceptor->chosen("r")) << "no ballot is used twice, also if nothing came of it (Q2)";
 }
 
+TEST_F(AcceptorTest, offers_no_ballot_that_was_used_for_what_it_refused) {  // Q2
+    prepare(ballot(1));
+    accept(ballot(1), record_of(7), ballot(2));
+    acceptor->mark_chosen("r", ballot(1), ballot(2));
+    EXPECT_FALSE(accept(ballot(2), record_of(8), ballot(ceiling + 1)).granted);
+    EXPECT_FALSE(acceptor->chosen("r")) << "others may have accepted it";
+}
+
 TEST_F(AcceptorTest, that_lost_its_memory_refuses_up_to_its_ceiling_by_naming_a_node_that_there_is) {
     begin(start + 1s, 100);
     at(start + 2s);

@@ -1,4 +1,6 @@
 #include <gtest/gtest.h>
+#include <map>
+#include <set>
 
 #include "store/quorum/cluster.h"
 
@@ -201,6 +203,50 @@ TEST(QuorumOverlap, takes_no_time_from_a_lease_whose_renewal_it_takes_back) {
     const Duration lost = before - left_at(cluster, 0, "FILE:/a/b");
     EXPECT_GT(lost, 280ms);
     EXPECT_LT(lost, 320ms) << "450 ms in the measure of acceptors";
+}
+
+/// Makes the next round of node 0 for FILE:/a/b begin this far below its ceiling, which is not raised any more.
+void count_up_to_the_ceiling(Cluster& cluster, std::uint64_t below) {
+    constexpr std::uint64_t gap = 8;  // that a refused proposer leaves
+    cluster.disk_stalled = true;
+    const lease::Token ceiling = cluster.durable_ceiling(0);
+    for (const std::size_t other : {1U, 2U})
+        cluster.store(other).acceptor().raise_token_ceiling(2 * ceiling);
+    const Ballot promised{ceiling - below - gap, 1, 1};
+    ASSERT_TRUE(cluster.store(2).acceptor().prepare({"FILE:/a/b", promised})->granted);
+}
+
+TEST(QuorumOverlap, uses_no_ballot_twice_after_it_could_not_take_back_a_renewal_itself) {  // Q2
+    Cluster cluster;
+    const lease::Token file = shown_by_node_0_only(cluster);
+    count_up_to_the_ceiling(cluster, 2);  // enough for the renewal
+    std::map<Ballot, std::set<Instant>> written;
+    std::map<Ballot, Ballot> next;
+    bool holds_reads = true;
+    cluster.fate = [&](const Envelope& envelope) {
+        if (holds_reads && std::holds_alternative<ReadRequest>(envelope.message)) return Cluster::Fate::hold;
+        if (const auto* accept = std::get_if<Accept>(&envelope.message); accept && envelope.from == 0) {
+            const auto& leases = accept->record.record.leases;
+            written[accept->ballot].insert(leases.empty() ? Instant{} : leases[0].expires_at);
+            next[accept->ballot] = accept->next;
+        }
+        return Cluster::Fate::deliver;
+    };
+    const auto renewed = cluster.renew(0, "FILE:/a/b", file, "alice");
+    cluster.pass(400ms);
+    ASSERT_EQ(written.size(), 1U) << "renewed, unless it has to be taken back";
+    cluster.cut_off(1, false);
+    cluster.let_go();
+    cluster.pass(1s);
+    ASSERT_GE(written.size(), 2U) << "taken back";
+    const Ballot taken_back = std::next(written.begin())->first;
+    EXPECT_EQ(taken_back.counter, cluster.durable_ceiling(0));
+    EXPECT_GT(next[taken_back].counter, cluster.durable_ceiling(0)) << "too high for its own acceptor";
+    holds_reads = false;
+    cluster.pass(5s);
+    for (const auto& [ballot, ends] : written)
+        EXPECT_EQ(ends.size(), 1U) << "ballot " << ballot.counter << " has written two records";
+    EXPECT_NE(renewed->value, true);
 }
 
 }  // namespace
