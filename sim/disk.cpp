@@ -9,7 +9,7 @@ namespace holdfast::sim {
 
 void Disk::write(Change change, Done done) {
     if (writes_.size() >= most) {
-        events_.after(1ms, [done = std::move(done)] { done(Error{"too_many", "the disk has too much to do"}); });
+        events_.after(1ms, [done = std::move(done)] { done(Error{Code::too_many, "the disk has too much to do"}); });
         return;
     }
     writes_.push_back({std::move(change), std::move(done)});
@@ -32,7 +32,7 @@ void Disk::finish() {
     const bool fails = events_.now() < failing_until_;
     if (!fails) write.change(durable_);
     if (!writes_.empty()) begin();
-    write.done(fails ? Result<void>(Error{"disk", "the disk refuses"}) : Result<void>());
+    write.done(fails ? Result<void>(Error{Code::storage_failed, "the disk refuses"}) : Result<void>());
 }
 
 void Disk::stall_for(Duration duration) {

@@ -20,7 +20,7 @@ lease::Policy policy_of_worlds() {
 
 Result<void> fits(const lease::Policy& policy) {
     if (policy.ttl_max <= longest_ttl) return {};
-    return Error{"invalid_policy", "longer than the members agreed on"};
+    return Error{Code::invalid_policy, "longer than the members agreed on"};
 }
 
 /// Writes, and passes the answer on if that incarnation is still up.

@@ -82,7 +82,7 @@ class Load {
         one.signer.greeted(std::get<discovery::RelayHello>(one.control.wait_for_message()));
         one.control.send(one.signer.sign({.name = "service-" + std::to_string(number)}));
         const auto answer = std::get<discovery::UpdateResponse>(one.control.wait_for_message());
-        if (answer.code != "ok") give_up("a registration was refused: " + answer.message);
+        if (answer.refused) give_up("a registration was refused: " + answer.message);
         one.name = answer.name;
         one.token = answer.token;
         epoll_event event{.events = EPOLLIN, .data = {.ptr = &one}};
@@ -110,8 +110,9 @@ class Load {
             const std::size_t before = one.control.received();
             while (const auto message = one.control.receive()) {
                 const auto* answer = std::get_if<discovery::UpdateResponse>(&*message);
-                if (answer == nullptr || answer->code != "ok")
-                    give_up("a renewal was refused" + (answer ? ": " + answer->code : std::string()));
+                if (answer == nullptr || answer->refused)
+                    give_up("a renewal was refused" +
+                            (answer ? ": " + std::string(answer->refused->name()) : std::string()));
                 one.waits = false;
                 score.waits_us.push_back(std::chrono::duration<double, std::micro>(Clock::now() - one.sent_at).count());
             }

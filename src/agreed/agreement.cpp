@@ -82,7 +82,7 @@ Result<void> Agreement::check() const {
     const std::vector<std::string> members = recorded_members(parts_.founding->members);
     if (state_.members() == members) return {};
     if (state_.members().size() != 1 && members.size() != 1) return state_.check_members(members);
-    return Error{"members_differ",
+    return Error{Code::members_differ,
                  members.size() == 1
                      ? "this state directory is that of a member of a cluster; start it with the same --peers"
                      : "this state directory is that of a single node, which cannot become a member of a cluster with "
@@ -172,12 +172,12 @@ void Agreement::report(const Error& error) const {
 
 // ---- from this server to the log ----
 
-std::optional<Error> Agreement::refusal() const {
+Result<void> Agreement::check_open() const {
     if (stopped_) return unavailable("this server is stopping");
     if (not_installed_) return unavailable(not_installed_->message);
     if (state_.trouble()) return unavailable(state_.trouble()->message);
     if (!is_founded()) return unavailable("the cluster has not yet come together; try again in a while");
-    return std::nullopt;
+    return {};
 }
 
 void Agreement::append(std::uint64_t id, std::string entry, Callback<Outcome> done) {
@@ -200,7 +200,7 @@ void Agreement::on_command_done(std::uint64_t id, const CommandResult& result) {
 }
 
 void Agreement::send(const Audit& audit, const ClusterCommand& command, Callback<Outcome> done) {
-    if (auto refused = refusal()) return done(std::move(*refused));
+    if (const auto open = check_open(); !open) return done(open.error());
     const std::uint64_t id = next_id_++;
     append(id, encode_command({id, audit}, command), std::move(done));
 }
@@ -235,7 +235,7 @@ void Agreement::send_policy(std::uint64_t version, const lease::Policy& policy, 
     // The change was made from a policy whose TTLs differ from those agreed on.
     if (ttl_ && !ttl_->complete()) {
         until_complete_.push_back([done = std::move(done)](const Result<void>& stored) mutable {
-            done(stored ? Result<void>(Error{"conflict", "the policy has been changed meanwhile"}) : stored);
+            done(stored ? Result<void>(Error{Code::conflict, "the policy has been changed meanwhile"}) : stored);
         });
         return;
     }
@@ -246,10 +246,10 @@ void Agreement::send_policy(std::uint64_t version, const lease::Policy& policy, 
         // A snapshot that contains the change contains its audit. A repeated change would be audited twice.
         if (!*outcome && audit && is_audited(*audit)) *outcome = CommandOutcome::applied;
         if (!*outcome || **outcome == CommandOutcome::conflict)
-            return done(Error{"conflict", "the policy has been changed meanwhile"});
+            return done(Error{Code::conflict, "the policy has been changed meanwhile"});
         if (**outcome == CommandOutcome::refused)
             return done(
-                Error{"invalid_policy", "there is no room for more bans and rules beside the agents; lift some"});
+                Error{Code::invalid_policy, "there is no room for more bans and rules beside the agents; lift some"});
         if (!ttl_ || ttl_->complete()) return done({});
         until_complete_.push_back(std::move(done));
     });
@@ -267,8 +267,8 @@ void Agreement::save(const store::SavedAgent& agent, const Audit& audit, Callbac
         const bool there = known != state_.agents().end() && known->second.epoch >= agent.epoch;
         if (*outcome == CommandOutcome::applied || (!*outcome && there)) return done({});
         if (*outcome == CommandOutcome::conflict)
-            return done(Error{"stale_epoch", "a newer life of this agent is known"});
-        done(Error{"too_many_agents", "as many agents are registered as there is room for"});
+            return done(Error{Code::stale_epoch, "a newer life of this agent is known"});
+        done(Error{Code::too_many_agents, "as many agents are registered as there is room for"});
     });
 }
 

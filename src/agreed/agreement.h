@@ -65,7 +65,7 @@ class Agreement final : public store::Durable, private StateMachine {
         /// state() has it from begin() on.
         std::function<void(const auth::AuthState&)> on_auth = {};
         std::function<void(const Error&)> on_failure = {};  ///< that no caller waits for
-        const char* unavailable = "unavailable";            ///< the code of this error
+        Code unavailable = Code::unavailable;               ///< the code of this error
         std::uint64_t first_id = 1;                         ///< of commands; unique among all servers and incarnations
     };
     explicit Agreement(Parts parts);
@@ -122,7 +122,7 @@ class Agreement final : public store::Durable, private StateMachine {
 
     void append(std::uint64_t id, std::string entry, Callback<Outcome> done);
     void send(const Audit& audit, const ClusterCommand& command, Callback<Outcome> done);
-    std::optional<Error> refusal() const;
+    Result<void> check_open() const;
     Error unavailable(std::string why) const { return {parts_.unavailable, std::move(why)}; }
     bool is_audited(const store::AuditEntry& audit) const;
 

@@ -272,7 +272,7 @@ void ClusterState::apply(consensus::LogIndex index, const std::string& entry) {
     const auto result = in.ParseFromString(entry) ? apply_command(in) : std::nullopt;
     if (!result) {
         trouble_ =
-            Error{"state_too_new",
+            Error{Code::state_too_new,
                   fmt::format("entry {} of the log is not understood by this version; start a newer one", index)};
         if (listener_.command_done) listener_.command_done(in.id(), CommandOutcome::refused);
         return;
@@ -366,7 +366,7 @@ CommandOutcome ClusterState::set_members(std::vector<std::string> members) {
 Result<void> ClusterState::check_members(const std::vector<std::string>& members) const {
     if (members_.empty() || members_ == members) return {};
     return Error{
-        "members_differ",
+        Code::members_differ,
         fmt::format("this cluster was founded by {}, and this node was given {}; give every node the list it was "
                     "founded with",
                     joined(members_), joined(members))};
@@ -419,7 +419,7 @@ std::string ClusterState::snapshot() const {
 }
 
 Result<void> ClusterState::install(const std::string& snapshot) {
-    const Error corrupt{"state_corrupt", "the snapshot of the log is damaged"};
+    const Error corrupt{Code::state_corrupt, "the snapshot of the log is damaged"};
     pb::State in;
     ClusterState fresh({});
     if (!in.ParseFromString(snapshot) || !decode(in.settings(), fresh.policy_)) return corrupt;

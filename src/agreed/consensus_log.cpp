@@ -97,7 +97,7 @@ void ConsensusLog::stand(authority::Authority& authority) {
 void ConsensusLog::append(std::string entry, Callback<Result<void>> done) {
     impl_->log.append(std::move(entry), [done = std::move(done)](const Result<LogIndex>& at) mutable {
         if (at) return done({});
-        done(at.error().code == "storage_failed" ? at.error() : Error{"unavailable", at.error().message});
+        done(at.error().code == Code::storage_failed ? at.error() : Error{Code::unavailable, at.error().message});
     });
 }
 

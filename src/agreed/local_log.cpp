@@ -12,8 +12,8 @@ using consensus::ReplicatedLog;
 
 namespace {
 
-Error unavailable(const Error& why) {
-    return {"unavailable", why.message};
+Error unavailable(std::string why) {
+    return {Code::unavailable, std::move(why)};
 }
 
 }  // namespace
@@ -35,20 +35,20 @@ LocalLog::LocalLog(Parts parts)
 }
 
 /// Entries that were answered because the disk does not take them still wait for it.
-std::optional<Error> LocalLog::refusal(std::size_t bytes) const {
-    if (auto refused = submissions_.refusal(bytes)) return unavailable(*refused);
+Result<void> LocalLog::check_room(std::size_t bytes) const {
+    if (auto room = submissions_.check_room(bytes); !room) return unavailable(room.error().message);
     const bool fits = last_ - applied_ < ReplicatedLog::max_submissions &&
                       bytes_waiting_ + bytes <= ReplicatedLog::max_submission_bytes;
-    if (fits) return std::nullopt;
-    return unavailable({{}, "too many changes wait for the disk; try again in a while"});
+    if (fits) return {};
+    return unavailable("too many changes wait for the disk; try again in a while");
 }
 
 void LocalLog::append(std::string entry, Callback<Result<void>> done) {
-    if (auto refused = refusal(entry.size())) return done(std::move(*refused));
+    if (auto room = check_room(entry.size()); !room) return done(std::move(room));
     bytes_waiting_ += entry.size();
     consensus::LogSubmissions::Done answer = [done = std::move(done)](const Result<LogIndex>& at) mutable {
         if (at) return done({});
-        done(at.error().code == "storage_failed" ? at.error() : unavailable(at.error()));
+        done(at.error().code == Code::storage_failed ? at.error() : unavailable(at.error().message));
     };
     submissions_.queue({{std::move(answer), 0, 0}, now_ + give_up_after, std::move(entry)});
     ++last_;

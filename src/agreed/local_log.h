@@ -34,7 +34,7 @@ class LocalLog final : public Log {
     static constexpr Duration retry_after = 500ms;
     static constexpr Duration give_up_after = 5s;
 
-    std::optional<Error> refusal(std::size_t bytes) const;
+    Result<void> check_room(std::size_t bytes) const;
     void apply(consensus::LogIndex index, const std::string& entry);
     void on_durable(const consensus::LogWrite& write);
     void on_failed(const Error& error);

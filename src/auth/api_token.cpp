@@ -46,7 +46,7 @@ std::string checksum_of(std::string_view text) {
 }
 
 Error not_a_token(std::string message) {
-    return {std::string(name_of(Code::unauthenticated)), std::move(message)};
+    return {Code::unauthenticated, std::move(message)};
 }
 
 /// The end of the digits, or of what was meant as such.

@@ -16,7 +16,7 @@ namespace {
 // ---- errors ----
 
 Error refused(Code code, std::string message) {
-    return {std::string(name_of(code)), std::move(message)};
+    return {code, std::move(message)};
 }
 
 Error unknown_principal(std::string_view name) {

@@ -77,7 +77,7 @@ std::string lower_case(std::string_view name) {
 }
 
 Error invalid_pattern(std::string message) {
-    return {std::string(name_of(Code::invalid_argument)), std::move(message)};
+    return {Code::invalid_argument, std::move(message)};
 }
 
 }  // namespace

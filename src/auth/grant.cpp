@@ -21,7 +21,7 @@ constexpr Verbs about_keys{Verb::connect, Verb::drone};
 constexpr Verbs about_services{Verb::advertise, Verb::reach};
 
 Error invalid_grant(std::string message) {
-    return {std::string(name_of(Code::invalid_argument)), std::move(message)};
+    return {Code::invalid_argument, std::move(message)};
 }
 
 // ---- patterns ----

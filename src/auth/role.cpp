@@ -10,7 +10,7 @@ namespace holdfast::auth {
 namespace {
 
 Error invalid_role(std::string message) {
-    return {std::string(name_of(Code::invalid_argument)), std::move(message)};
+    return {Code::invalid_argument, std::move(message)};
 }
 
 bool is_letter_or_digit(char c) {
@@ -46,7 +46,7 @@ Result<Role> checked_role(Role role) {
     if (auto checked = check_plain_name("role", role.name); !checked) return checked.error();
     if (built_in_role(role.name) != nullptr)
         return Error{
-            std::string(name_of(Code::role_fixed)),
+            Code::role_fixed,
             fmt::format("{} is a built-in role, which cannot be changed or removed; choose another name", role.name)};
     if (role.grants.size() > limits::grants_per_role)
         return invalid_role(fmt::format("a role may have at most {} grants", limits::grants_per_role));

@@ -48,7 +48,7 @@ Result<Verbs> parse_verbs(std::string_view names) {
         const std::string_view name = names.substr(0, comma);
         const auto verb = verb_in(name);
         if (!verb)
-            return Error{std::string(name_of(Code::invalid_argument)),
+            return Error{Code::invalid_argument,
                          fmt::format("'{}' is not a verb; the verbs are {}", excerpt(name), to_string(Verbs::all()))};
         verbs = verbs.with({*verb});
         if (comma == std::string_view::npos) return verbs;

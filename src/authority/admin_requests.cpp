@@ -62,7 +62,7 @@ Result<void> apply_change(const PolicyChange& change, Settings& settings) {
 
 Result<void> apply_to_namespace(const PolicyChange& change, lease::Policy& policy) {
     if (change.approval && change.name_space != lease::services_namespace)
-        return Error{"invalid_policy", "approval is about services; set it for ~services, or without a namespace"};
+        return Error{Code::invalid_policy, "approval is about services; set it for ~services, or without a namespace"};
     policy.approval = change.approval.value_or(policy.approval);
     lease::PolicyOverrides& own = policy.namespaces[change.name_space];
     for (const lease::PolicySetting setting : change.inherit)
@@ -74,7 +74,7 @@ Result<void> apply_to_namespace(const PolicyChange& change, lease::Policy& polic
 
 Result<void> apply_to_policy(const PolicyChange& change, lease::Policy& policy) {
     if (change.name_space != lease::default_namespace) return apply_to_namespace(change, policy);
-    if (!change.inherit.empty()) return Error{"invalid_policy", "the default namespace inherits from no other"};
+    if (!change.inherit.empty()) return Error{Code::invalid_policy, "the default namespace inherits from no other"};
     policy.approval = change.approval.value_or(policy.approval);
     return apply_change(change, policy);
 }

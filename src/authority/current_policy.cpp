@@ -27,7 +27,7 @@ void CurrentPolicy::saved(const lease::Policy& changed, const Result<void>& outc
         if (taken_ == taken_before) now_is(changed);
         return finish(policy_);
     }
-    if (outcome.error().code != "conflict") return finish(storage_failure(outcome.error()));
+    if (outcome.error().code != Code::conflict) return finish(storage_failure(outcome.error()));
     if (++tries_ < max_tries) return next();
     finish(Refused{Code::unavailable, "the policy keeps being changed through other nodes; try again", Duration{1s}});
 }

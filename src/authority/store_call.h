@@ -15,7 +15,7 @@ namespace holdfast::authority {
 inline Code code_of_failure(const Error& error) {
     for (const Code code : {Code::unavailable, Code::store_unavailable, Code::invalid_argument, Code::invalid_policy,
                             Code::stale_epoch, Code::too_many_agents})
-        if (error.code == name_of(code)) return code;
+        if (error.code == code) return code;
     return Code::storage_failed;
 }
 

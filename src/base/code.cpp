@@ -1,6 +1,8 @@
 #include "base/code.h"
 
+#include <algorithm>
 #include <array>
+#include <ostream>
 
 namespace holdfast::inline base {
 namespace {
@@ -145,6 +147,65 @@ constexpr std::array<Text, code_count> texts{{
      "first"},
     {Code::auth_full, "auth_full",
      "the limit on principals, roles or mappings, or on their size, is reached; remove what is not used"},
+    {Code::unreachable, "unreachable", {}},
+    {Code::not_holdfast, "not_holdfast", {}},
+    {Code::bad_answer, "bad_answer", {}},
+    {Code::malformed, "malformed", {}},
+    {Code::refused, "refused", {}},
+    {Code::elsewhere, "elsewhere", {}},
+    {Code::not_connected, "not_connected", {}},
+    {Code::no_answer, "no_answer", {}},
+    {Code::too_many_streams, "too_many_streams", {}},
+    {Code::too_many_calls, "too_many_calls", {}},
+    {Code::too_many_publishers, "too_many_publishers", {}},
+    {Code::unknown_ticket, "unknown_ticket", {}},
+    {Code::stream_broken, "stream_broken", {}},
+    {Code::lost, "lost", {}},
+    {Code::already_started, "already_started", {}},
+    {Code::no_thread, "no_thread", {}},
+    {Code::stopped, "stopped", {}},
+    {Code::invalid_session, "invalid_session", {}},
+    {Code::too_many_sessions, "too_many_sessions", {}},
+    {Code::not_preferred, "not_preferred", {}},
+    {Code::too_many_nodes, "too_many_nodes", {}},
+    {Code::digest_damaged, "digest_damaged", {}},
+    {Code::digest_in_use, "digest_in_use", {}},
+    {Code::digest_version, "digest_version", {}},
+    {Code::identity_corrupt, "identity_corrupt", {}},
+    {Code::identity_exists, "identity_exists", {}},
+    {Code::identity_exposed, "identity_exposed", {}},
+    {Code::identity_missing, "identity_missing", {}},
+    {Code::identity_not_saved, "identity_not_saved", {}},
+    {Code::state_unusable, "state_unusable", {}},
+    {Code::state_corrupt, "state_corrupt", {}},
+    {Code::state_in_use, "state_in_use", {}},
+    {Code::state_too_new, "state_too_new", {}},
+    {Code::state_too_old, "state_too_old", {}},
+    {Code::other_owner, "other_owner", {}},
+    {Code::members_differ, "members_differ", {}},
+    {Code::store_lost, "store_lost", {}},
+    {Code::store_format, "store_format", {}},
+    {Code::conflict, "conflict", {}},
+    {Code::too_large, "too_large", {}},
+    {Code::too_many, "too_many", {}},
+    {Code::clock_unusable, "clock_unusable", {}},
+    {Code::insecure_address, "insecure_address", {}},
+    {Code::cannot_listen, "cannot_listen", {}},
+    {Code::tls_unusable, "tls_unusable", {}},
+    {Code::no_pump, "no_pump", {}},
+    {Code::no_secret, "no_secret", {}},
+    {Code::short_secret, "short_secret", {}},
+    {Code::long_secret, "long_secret", {}},
+    {Code::exposed_secret, "exposed_secret", {}},
+    {Code::cannot_run, "cannot_run", {}},
+    {Code::no_port, "no_port", {}},
+    {Code::port_in_use, "port_in_use", {}},
+    {Code::backend_ended, "backend_ended", {}},
+    {Code::start_timed_out, "start_timed_out", {}},
+    {Code::no_git, "no_git", {}},
+    {Code::no_repository, "no_repository", {}},
+    {Code::git_failed, "git_failed", {}},
+    {Code::hook_exists, "hook_exists", {}},
 }};
 
 constexpr bool in_order() {
@@ -168,6 +229,20 @@ std::optional<Code> code_in(std::string_view name) {
 
 std::string_view advice_of(Code code) {
     return texts[static_cast<std::size_t>(code)].advice;
+}
+
+ErrorCode ErrorCode::named(std::string_view name) {
+    if (const auto code = code_in(name)) return *code;
+    std::size_t bytes = std::min(name.size(), max_bytes);
+    while (bytes > 0 && bytes < name.size() && (static_cast<unsigned char>(name[bytes]) & 0xc0) == 0x80)
+        --bytes;  // not within a character
+    ErrorCode foreign;
+    foreign.foreign_ = name.substr(0, bytes);
+    return foreign;
+}
+
+std::ostream& operator<<(std::ostream& out, const ErrorCode& code) {
+    return out << code.name();
 }
 
 }  // namespace holdfast::inline base

@@ -16,7 +16,7 @@ namespace {
 namespace json = boost::json;
 
 Error invalid_json(std::string why) {
-    return {std::string(name_of(Code::invalid_json)), std::move(why)};
+    return {Code::invalid_json, std::move(why)};
 }
 
 bool has_repeated_key(const JsonValue& object) {

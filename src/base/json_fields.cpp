@@ -146,7 +146,7 @@ std::vector<JsonFields> JsonFields::need_objects(std::string_view name) {
 }
 
 void JsonFields::refuse(std::string message) {
-    refuse(Error{std::string(name_of(Code::invalid_argument)), std::move(message)});
+    refuse(Error{Code::invalid_argument, std::move(message)});
 }
 
 void JsonFields::check(const Result<void>& result) {
@@ -161,7 +161,7 @@ void JsonFields::refuse(Error mistake) {
 std::optional<Error> JsonFields::error() const {
     for (std::size_t i = 0; i < object_->members.size(); ++i) {
         if (i < max_fields && (read_ >> i & 1) != 0) continue;
-        return Error{std::string(name_of(Code::unknown_field)),
+        return Error{Code::unknown_field,
                      fmt::format("this route does not know the field {}{}", path_, excerpt(object_->members[i].key))};
     }
     return mistake_;

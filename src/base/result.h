@@ -6,13 +6,14 @@
 #include <variant>
 
 #include "base/assert.h"
+#include "base/code.h"
 #include "base/time.h"
 
 namespace holdfast::inline base {
 
-/// A failure of the environment or of the input: a stable code for programs, a sentence for people.
+/// A failure of the environment or of the input: a code for programs, a sentence for people.
 struct Error {
-    std::string code;
+    ErrorCode code;
     std::string message;
     std::optional<Duration> retry_in{};  ///< how long the failure is known to last, if known
 };

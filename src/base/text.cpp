@@ -70,7 +70,7 @@ bool has_control_characters(std::string_view text) {
 
 Result<void> check_text(TextField field, std::size_t max_bytes) {
     const auto invalid = [&](const std::string& why) {
-        return Error{std::string(name_of(Code::invalid_argument)), fmt::format("{} {}", field.name, why)};
+        return Error{Code::invalid_argument, fmt::format("{} {}", field.name, why)};
     };
     if (field.value.size() > max_bytes) return invalid(fmt::format("is longer than {} bytes", max_bytes));
     if (!is_utf8(field.value)) return invalid("is not UTF-8");
@@ -92,7 +92,8 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
 }
 
 Result<Duration> parse_duration(std::string_view text) {
-    const Error malformed{"invalid_argument", fmt::format("'{}' is not a duration; write 1500ms, 30s, 5m or 2h", text)};
+    const Error malformed{Code::invalid_argument,
+                          fmt::format("'{}' is not a duration; write 1500ms, 30s, 5m or 2h", text)};
     double amount = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), amount, std::chars_format::fixed);
     if (error != std::errc{} || amount < 0) return malformed;

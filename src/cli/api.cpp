@@ -81,7 +81,7 @@ Result<Answer> Api::call_within(Duration timeout, const client::HttpRequest& req
 Result<Answer> Api::read(const client::HttpResponse& response) const {
     auto body = read_json(response.body, answer_limits);
     if (body && body->is(JsonValue::Kind::object)) return Answer{response.status, std::move(*body)};
-    return Error{says_later(response.status) ? "unreachable" : "not_holdfast",
+    return Error{says_later(response.status) ? Code::unreachable : Code::not_holdfast,
                  fmt::format("{} answered, but not as Holdfast does (HTTP {}); check --server", connection_.server(),
                              response.status)};
 }
@@ -104,8 +104,8 @@ std::string duration_of(const JsonValue& value) {
     return format_duration(ms_of(value));
 }
 
-std::string error_code_of(const Answer& answer) {
-    return answer.body["error"]["code"].text;
+ErrorCode error_code_of(const Answer& answer) {
+    return ErrorCode::named(answer.body["error"]["code"].text);
 }
 
 int exit_code_of(const Answer& answer) {
@@ -125,7 +125,7 @@ int fail(const Screen& screen, const Error& error) {
 }
 
 int fail(const Screen& screen, const Error& error, int exit_code) {
-    const bool unreachable = error.code == "unreachable";
+    const bool unreachable = error.code == Code::unreachable;
     const std::string message = unreachable ? describe_unreachable(error.message) : error.message;
     if (screen.json())
         screen.show(error_object({error.code, message}));
@@ -184,7 +184,7 @@ int show_list(const CommonOptions& options, const Listing& listing) {
 Failure failure_of(const Answer& answer) {
     if (auto failure = client::read_failure(answer.body, answer.status)) return std::move(*failure);
     return {.outcome = Outcome::refused,
-            .code = error_code_of(answer),
+            .code = std::string(error_code_of(answer).name()),
             .message = fmt::format("the server refused with HTTP {}", answer.status)};
 }
 
@@ -196,7 +196,7 @@ std::string describe(const std::vector<Conflict>& conflicts) {
 }
 
 std::string describe(const Failure& failure) {
-    if (failure.code == "unreachable") return describe_unreachable(failure.message);
+    if (code_in(failure.code) == Code::unreachable) return describe_unreachable(failure.message);
     const std::string conflicts = describe(failure.conflicts);
     if (failure.outcome == Outcome::die)
         return fmt::format("told to die, because an older agent is in the way{}{}",

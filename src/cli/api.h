@@ -71,7 +71,7 @@ class Api {
 std::string with_query(std::string path, const std::vector<std::pair<std::string_view, std::string>>& parameters);
 
 /// The code of an error answer.
-std::string error_code_of(const Answer& answer);
+ErrorCode error_code_of(const Answer& answer);
 /// REQUIRES: the answer is not ok().
 int exit_code_of(const Answer& answer);
 /// True if the server cannot answer at the moment, whatever the request.

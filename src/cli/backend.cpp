@@ -88,7 +88,7 @@ int BackendWatch::run() {
         const bool passing = heard_ && answer && answer->status == 503;  // restarted, and not told of the backend yet
         if (answer && answer->status != 200 && !passing)
             return failed(screen_, api_.read(*answer)).value_or(exit_failed);
-        if (!heard_) return fail(screen_, answer ? Error{"unreachable", "the stream ended"} : answer.error());
+        if (!heard_) return fail(screen_, answer ? Error{Code::unreachable, "the stream ended"} : answer.error());
         stop_.sleep_for(reconnect_pause);
     }
 }

@@ -26,7 +26,7 @@ using Kind = JsonValue::Kind;
 constexpr std::size_t spawn_file_bytes = 1024 * 1024;
 
 Error unusable_spawn(std::string message) {
-    return {"invalid_argument", std::move(message)};
+    return {Code::invalid_argument, std::move(message)};
 }
 
 Result<JsonValue> read_spawn(const std::string& path) {
@@ -176,7 +176,7 @@ std::optional<int> ConnectTask::request() {
     if (!answer) return may_ask_elsewhere() ? std::nullopt : std::optional{fail(screen_, answer.error())};
     if (!answer->ok()) {
         // The key has no backend any more, and there is nothing to start: the backend started by this command is gone.
-        if (!spawned_.empty() && code_in(error_code_of(*answer)) == Code::nothing_to_start) return fail_ended();
+        if (!spawned_.empty() && error_code_of(*answer) == Code::nothing_to_start) return fail_ended();
         const bool passing =
             exit_code_of(*answer) == exit_not_now && left() > Duration::zero();  // a drone may come, a server recover
         return passing ? std::nullopt : std::optional{fail(screen_, *answer)};
@@ -220,15 +220,16 @@ int ConnectTask::fail_ended() {
     if (backend["exit_code"].is(Kind::number)) text += ", exit code " + backend["exit_code"].text;
     if (const std::string message = backend["message"].text; !message.empty()) text += fmt::format(" ({})", message);
     text += fmt::format("; its output is in logs/{}.log of the drone {}", spawned_, spawned_drone_);
-    return fail(screen_, Error{reason == "start_timed_out" ? reason : "backend_ended", text}, exit_failed);
+    const bool timed_out = reason == "start_timed_out";
+    return fail(screen_, Error{timed_out ? Code::start_timed_out : Code::backend_ended, text}, exit_failed);
 }
 
 int ConnectTask::fail_late() {
     const std::string id = connected_["backend_id"].text;
     return fail(screen_,
-                Error{"wait_timeout", fmt::format("the backend {0} is {1}, and not ready after {2}; follow it with "
-                                                  "'holdfast backend status --watch {0}'",
-                                                  id, connected_["status"].text, format_duration(options_.wait))});
+                Error{Code::wait_timeout, fmt::format("the backend {0} is {1}, and not ready after {2}; follow it with "
+                                                      "'holdfast backend status --watch {0}'",
+                                                      id, connected_["status"].text, format_duration(options_.wait))});
 }
 
 void set(const char* name, const std::string& value) {
@@ -249,7 +250,7 @@ int exec(const Screen& screen, const std::vector<std::string>& given, const Json
     pointers.push_back(nullptr);
     ::execvp(pointers[0], pointers.data());
     const int why = errno;
-    screen.complain(Error{"cannot_run", fmt::format("cannot run '{}': {}", command[0], std::strerror(why))});
+    screen.complain(Error{Code::cannot_run, fmt::format("cannot run '{}': {}", command[0], std::strerror(why))});
     return why == ENOENT ? exit_not_found : exit_cannot_run;
 }
 

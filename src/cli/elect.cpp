@@ -78,7 +78,8 @@ Result<Answer> LeaderWatch::read() {
 void LeaderWatch::read_again() {
     const auto answer = read();
     if (follower_.stopped() || (answer && answer->ok())) return;
-    screen_.note("cannot find out who leads: " + (answer ? error_code_of(*answer) : answer.error().message));
+    screen_.note("cannot find out who leads: " +
+                 (answer ? std::string(error_code_of(*answer).name()) : answer.error().message));
 }
 
 void LeaderWatch::on_event(const StreamEvent& event) {

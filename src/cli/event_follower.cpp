@@ -62,7 +62,7 @@ int EventFollower::run() {
         const auto answer = follow();
         if (stopped()) return exit_ok;
         if (answer && answer->status != 200) return failed(screen_, api_.read(*answer)).value_or(exit_failed);
-        const Error error = answer ? Error{"unreachable", "the stream ended"} : answer.error();
+        const Error error = answer ? Error{Code::unreachable, "the stream ended"} : answer.error();
         if (!connected_once_) return fail(screen_, error);
         if (connected_) screen_.note(error.message + "; trying to reconnect");
         if (connected_) backoff.reset();

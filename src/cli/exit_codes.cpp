@@ -1,23 +1,8 @@
 #include "cli/exit_codes.h"
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
 namespace holdfast::cli {
-namespace {
-
-/// Codes of the client itself and of streams through a relay, which no server answers with.
-constexpr std::array codes_elsewhere{
-    std::pair{std::string_view{"unreachable"}, exit_unreachable},
-    std::pair{std::string_view{"not_connected"}, exit_not_now},
-    std::pair{std::string_view{"no_answer"}, exit_not_now},
-    std::pair{std::string_view{"too_many_streams"}, exit_not_now},
-    std::pair{std::string_view{"too_many_publishers"}, exit_not_now},
-};
-
-}  // namespace
-
 bool says_later(int status) {
     return status == 429 || status == 502 || status == 503 || status == 504;
 }
@@ -39,6 +24,8 @@ int exit_code_of(Code code) {
         case Code::stale_epoch:  // another incarnation has taken over
         case Code::stale_drone:
             return exit_lost;
+        case Code::unreachable:
+            return exit_unreachable;
         case Code::die:
             return exit_told_to_die;
         // Temporary: it passes by itself, or when a holder releases something.
@@ -68,6 +55,10 @@ int exit_code_of(Code code) {
         case Code::storage_failed:
         case Code::too_many_api_tokens:
         case Code::auth_full:
+        case Code::not_connected:
+        case Code::no_answer:
+        case Code::too_many_streams:
+        case Code::too_many_publishers:
             return exit_not_now;
         // The request, the policy or the server has to change first.
         case Code::agent_restarting:
@@ -121,14 +112,14 @@ int exit_code_of(Code code) {
         case Code::mapping_taken:
         case Code::no_admin:
             break;
+        default:  // no server answers with it
+            break;
     }
     return exit_refused;
 }
 
-int exit_code_of(std::string_view error_code, int status) {
-    if (const auto code = code_in(error_code)) return exit_code_of(*code);
-    for (const auto& [code, exit_code] : codes_elsewhere)
-        if (code == error_code) return exit_code;
+int exit_code_of(const ErrorCode& error_code, int status) {
+    if (const auto code = error_code.known()) return exit_code_of(*code);
     return says_later(status) ? exit_not_now : exit_refused;
 }
 

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-#include <string_view>
-
 #include "base/code.h"
 
 namespace holdfast::cli {
@@ -23,11 +20,10 @@ enum ExitCode : int {
     exit_not_found = 127     ///< there is no such command
 };
 
-/// The exit code for an error code of docs/http-api.md: it tells a script whether to give up or to retry.
+/// The exit code for an error code: it tells a script whether to give up or to retry.
 int exit_code_of(Code code);
-/// By the code's name, as a server or the client itself reports it. An unknown name, such as one of a later server, is
-/// mapped by its HTTP status, if any.
-int exit_code_of(std::string_view error_code, int status = 0);
+/// An unknown code, such as one of a later server, is mapped by its HTTP status, if any.
+int exit_code_of(const ErrorCode& error_code, int status = 0);
 
 /// True for an HTTP status that means "retry later", which a proxy also sends while the server behind it is
 /// unavailable.

@@ -64,23 +64,22 @@ Result<Answer> acquire(Api& api, const TakeOptions& take, const Screen& screen, 
         ask.wait = std::min(wait, wait_slice);
         auto answer = api.acquire(ask);
         const bool goes_on = take.wait_for_ever || holder_clock_now() - start < take.wait.value_or(0s);
-        if (!answer && answer.error().code == "unreachable" && api.has_several_servers() && goes_on &&
+        if (!answer && answer.error().code == Code::unreachable && api.has_several_servers() && goes_on &&
             stop.signal() == 0) {
             screen.note("still waiting, through another server: " + answer.error().message);
             stop.sleep_for(retry_pause);
             continue;  // with the same key: the request keeps its place (G6)
         }
         if (!answer || answer->ok()) return answer;
-        const std::string code = error_code_of(*answer);
-        const auto known = code_in(code);
-        const bool pending = known == Code::idempotency_in_progress;  // from a call whose connection was lost
+        const ErrorCode code = error_code_of(*answer);
+        const bool pending = code == Code::idempotency_in_progress;  // from a call whose connection was lost
         const bool passes = is_temporary(*answer);
-        const bool helps = pending || passes || known == Code::wait_timeout;
+        const bool helps = pending || passes || code == Code::wait_timeout;
         if (!pending) ask.idempotency_key = random_hex(16);
         if (!helps || !goes_on || stop.signal() != 0) return answer;
         const std::string conflicts = describe(client::read_conflicts(answer->body));
-        screen.note("still waiting: " + (conflicts.empty() ? code : conflicts));
-        if (known != Code::wait_timeout) stop.sleep_for(retry_pause);
+        screen.note("still waiting: " + (conflicts.empty() ? std::string(code.name()) : conflicts));
+        if (code != Code::wait_timeout) stop.sleep_for(retry_pause);
     }
 }
 
@@ -126,9 +125,9 @@ int show_renewed(const Screen& screen, const JsonValue& body) {
     Table table{{"LEASE", "RESULT", "REMAINING"}};
     for (const JsonValue& result : body["results"].items) {
         const bool renewed = result["result"].text == "RENEWED";
-        const std::string code = result["error"]["code"].text;
+        const ErrorCode code = ErrorCode::named(result["error"]["code"].text);
         if (!renewed) exit_code = worst_of(exit_code, exit_code_of(code));
-        const std::string what = renewed ? "renewed" : code;
+        const std::string what = renewed ? "renewed" : std::string(code.name());
         const std::string left = renewed ? remaining_of(result["lease"]["timeline"]) : "-";
         table.add({{result["id"].text}, {what, renewed ? Colour::green : Colour::red}, {left}});
     }

@@ -49,8 +49,9 @@ constexpr auto give_up_timeout = 1s;
 
 int exit_code_for(const Failure& failure) {
     if (failure.outcome == Outcome::lost) return exit_lost;
-    const bool nobody_answered = failure.outcome == Outcome::unreachable && !code_in(failure.code);
-    return nobody_answered ? exit_unreachable : exit_code_of(failure.code);
+    const auto code = code_in(failure.code);
+    const bool nobody_answered = failure.outcome == Outcome::unreachable && (!code || !is_answer_code(*code));
+    return nobody_answered ? exit_unreachable : exit_code_of(ErrorCode::named(failure.code));
 }
 
 supervise::WorkDeadlines deadlines_of(const Lease& lease) {
@@ -189,10 +190,10 @@ std::optional<Failure> AcquireTask::register_agent_first() {
         if (answer && answer->ok()) return std::nullopt;
         const Failure failure = answer ? failure_of(*answer)
                                        : Failure{.outcome = Outcome::unreachable,
-                                                 .code = answer.error().code,
+                                                 .code = std::string(answer.error().code.name()),
                                                  .message = answer.error().message};
         const bool goes_on = take_.wait_for_ever || holder_clock_now() - start < take_.wait.value_or(0s);
-        const bool helps = answer ? is_temporary(*answer) : failure.code == "unreachable";
+        const bool helps = answer ? is_temporary(*answer) : answer.error().code == Code::unreachable;
         if (!helps || !goes_on) return failure;
         if (!std::exchange(noted, true)) screen_.note("waiting: " + describe(failure));
         std::this_thread::sleep_for(register_pause);
@@ -208,7 +209,7 @@ LeasedRun::Ending LeasedCommand::run() {
     await(task, *command);
     if (!task.answer()) {
         const Failure& failure = task.answer().failure();
-        run_.screen.complain({failure.code, describe(failure)}, failure.retry_in);
+        run_.screen.complain({ErrorCode::named(failure.code), describe(failure)}, failure.retry_in);
         return {exit_code_for(failure)};
     }
     Lease& lease = task.answer().lease();
@@ -281,7 +282,7 @@ void LeasedCommand::inform_guardian(supervise::GuardedCommand& command, Lease& l
         const auto code = code_in(failure.code);
         const bool runs_out = code == Code::renewal_barred || code == Code::banned;
         const std::string what = runs_out ? "the lease cannot be renewed: " : "the lease is lost: ";
-        run_.screen.complain({failure.code, what + failure.message});
+        run_.screen.complain({ErrorCode::named(failure.code), what + failure.message});
         if (runs_out) return;
         lost_ = true;
         command.lost();
@@ -291,7 +292,7 @@ void LeasedCommand::inform_guardian(supervise::GuardedCommand& command, Lease& l
 
 LeasedRun::Ending LeasedCommand::cannot_run(int error) const {
     const std::string message = fmt::format("cannot run '{}': {}", run_.take.command[0], std::strerror(error));
-    return complain({"cannot_run", message}, error == ENOENT ? exit_not_found : exit_cannot_run);
+    return complain({Code::cannot_run, message}, error == ENOENT ? exit_not_found : exit_cannot_run);
 }
 
 LeasedRun::Ending LeasedCommand::ended(const supervise::EndedReport& report) const {
@@ -314,7 +315,7 @@ int run_command(const Arguments& arguments) {
     supervise::SignalInbox signals{supervise::supervised_signals()};
     const auto ending =
         run_leased({.common = arguments.common, .take = arguments.take, .screen = screen, .signals = signals});
-    if (ending.lost) screen.complain(Error{"lost", "the command was stopped, because its lease could not be kept"});
+    if (ending.lost) screen.complain(Error{Code::lost, "the command was stopped, because its lease could not be kept"});
     return ending.exit_code;
 }
 

@@ -84,17 +84,17 @@ class Store {
         if (!values) return values;
         for (const codec::resp::Value& value : *values)
             if (value.is_error())
-                return Error{"refused", fmt::format("{} answered: {}", connection_.address().shown(), value.text)};
+                return Error{Code::refused, fmt::format("{} answered: {}", connection_.address().shown(), value.text)};
         return values;
     }
 
     Error malformed_reply(std::string_view command) const {
-        return {"refused", fmt::format("{} sent a malformed reply to {}", connection_.address().shown(), command)};
+        return {Code::refused, fmt::format("{} sent a malformed reply to {}", connection_.address().shown(), command)};
     }
 
     Error too_many_keys() const {
-        return {"refused", fmt::format("{} has too many keys to list; name the sessions with --sessions",
-                                       connection_.address().shown())};
+        return {Code::refused, fmt::format("{} has too many keys to list; name the sessions with --sessions",
+                                           connection_.address().shown())};
     }
 
     client::sessions::RespConnection connection_;
@@ -226,8 +226,8 @@ int nodes_command(const Arguments& arguments) {
     const auto picture = read_picture(store, arguments.own);
     if (!picture) {
         screen.complain(picture.error());
-        const std::string& code = picture.error().code;
-        return code_in(code) == Code::invalid_argument ? exit_usage : exit_code_of(code);
+        const ErrorCode& code = picture.error().code;
+        return code == Code::invalid_argument ? exit_usage : exit_code_of(code);
     }
     if (screen.json())
         show_json(screen, *picture);

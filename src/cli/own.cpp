@@ -231,7 +231,7 @@ class Own {
         ::dup2(nothing.get(), STDIN_FILENO);
         auto problem = manager_.start();
         if (!problem) problem = manager_.add(*sessions);
-        if (problem) return complain({problem->code, problem->message}, exit_usage);
+        if (problem) return complain({ErrorCode::named(problem->code), problem->message}, exit_usage);
         for (const std::string& session : *sessions)
             next_poll_[session] = holder_clock_now();
         show_started(sessions->size());
@@ -383,7 +383,8 @@ class Own {
     void cannot_run(int error) {
         if (exit_code_ != exit_ok) return;
         exit_code_ = error == ENOENT ? exit_not_found : exit_cannot_run;
-        screen_.complain({"cannot_run", fmt::format("cannot run '{}': {}", options_.command[0], std::strerror(error))});
+        screen_.complain(
+            {Code::cannot_run, fmt::format("cannot run '{}': {}", options_.command[0], std::strerror(error))});
         stop();
     }
 

@@ -41,7 +41,7 @@ void show_event(const Screen& screen, const discovery::publisher::PublisherEvent
     if (!screen.json()) return screen.note(event.message);
     auto line = JsonValue::object({{"event", to_string(event.what)}, {"message", event.message}});
     if (!event.service.empty()) line.set("service", event.service);
-    if (!event.code.empty()) line.set("code", event.code);
+    if (event.code != ErrorCode{}) line.set("code", event.code.name());
     if (event.token != 0) line.set("token", event.token);
     if (event.retry_in > Duration{0}) line.set("retry_in_ms", to_ms_up(event.retry_in));
     screen.show(line);
@@ -49,7 +49,7 @@ void show_event(const Screen& screen, const discovery::publisher::PublisherEvent
 
 Result<discovery::publisher::Served> service_of(const AdvertiseArguments& given) {
     if (given.name.empty() != given.unnamed)
-        return Error{"invalid_argument", "give the service a NAME, or else say --unnamed"};
+        return Error{Code::invalid_argument, "give the service a NAME, or else say --unnamed"};
     discovery::publisher::Served service{{given.name, given.ttl, given.address, given.alpn, given.metadata},
                                          *discovery::publisher::parse_host_port(given.target)};
     if (const auto checked = check(service.what); !checked) return checked.error();
@@ -130,7 +130,7 @@ int advertise_command(const Arguments& arguments) {
     if (!found) return fail(screen, found.error(), exit_failed);
     if (found->made) screen.note(fmt::format("created a new identity, {}, in {}", found->identity.id(), file));
 
-    std::string last_code;
+    ErrorCode last_code;
     discovery::publisher::PublisherLoop loop{{.identity = found->identity,
                                               .relays = relays_of(given.relay, arguments.common),
                                               .services = {std::move(*service)},
@@ -142,7 +142,8 @@ int advertise_command(const Arguments& arguments) {
     const StopOnSignal stop{[&] { loop.stop(); }};
     if (loop.run()) return exit_ok;
     if (!screen.json())
-        screen.complain(fmt::format("gave up, because the relay will never accept this service ({})", last_code));
+        screen.complain(
+            fmt::format("gave up, because the relay will never accept this service ({})", last_code.name()));
     return exit_code_of(last_code);
 }
 

@@ -28,7 +28,7 @@ void print_to_stderr(std::string_view text) {
 }  // namespace
 
 JsonValue error_object(const Error& error) {
-    return JsonValue::object({{"error", JsonValue::object({{"code", error.code}, {"message", error.message}})}});
+    return JsonValue::object({{"error", JsonValue::object({{"code", error.code.name()}, {"message", error.message}})}});
 }
 
 Screen::Screen(const CommonOptions& options) : json_(options.json), quiet_(options.quiet), colours_(wants_colours()) {}

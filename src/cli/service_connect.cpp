@@ -43,7 +43,7 @@ class Copier {
             receive_output();
         }
         if (error_ == 0) return {};
-        return Error{"stream_broken", fmt::format("the stream broke: {}", std::strerror(error_))};
+        return Error{Code::stream_broken, fmt::format("the stream broke: {}", std::strerror(error_))};
     }
 
  private:
@@ -110,15 +110,17 @@ class Copier {
 constexpr Duration connect_timeout = 15s;
 
 /// What the user can do about the error.
-std::string_view advice_on(std::string_view code) {
-    if (code == "unreachable") return "; start a server with 'holdfast serve' or say where its relay is with --relay";
-    if (code_in(code) == Code::unknown_service) return "; 'holdfast discover' lists the services";
+std::string_view advice_on(const ErrorCode& code) {
+    if (code == Code::unreachable)
+        return "; start a server with 'holdfast serve' or say where its relay is with --relay";
+    if (code == Code::unknown_service) return "; 'holdfast discover' lists the services";
     return "";
 }
 
 int fail_to_connect(const Screen& screen, const Error& error) {
     screen.complain(Error{error.code, error.message + std::string(advice_on(error.code))});  // stdout is the stream's
-    return error.code == "refused" ? exit_not_now : exit_code_of(error.code);  // refused by a publisher that is there
+    return error.code == Code::refused ? exit_not_now
+                                       : exit_code_of(error.code);  // refused by a publisher that is there
 }
 
 /// Lets programs without relay support connect to a service: each connection to a local port becomes a stream.
@@ -158,7 +160,7 @@ class Gateway {
                     return discovery::publisher::splice(std::move(*stream), std::move(*kept), [this] { --streams_; });
                 --streams_;
                 const auto& failed = std::get<discovery::StreamFailed>(result);
-                refuse(*kept, failed.message.empty() ? failed.code : failed.message);
+                refuse(*kept, failed.message.empty() ? std::string(failed.code.name()) : failed.message);
             },
             [this](const client::ServerAddress& relay) { try_last(relay); });
     }

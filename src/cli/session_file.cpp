@@ -19,11 +19,11 @@ constexpr Duration stable_before_reading = 1s;
 constexpr const char* blanks = " \t\r";
 
 Error malformed_line(const std::string& path, std::size_t line, const std::string& what) {
-    return {"invalid_argument", fmt::format("{}:{}: {}", path == "-" ? "standard input" : path, line, what)};
+    return {Code::invalid_argument, fmt::format("{}:{}: {}", path == "-" ? "standard input" : path, line, what)};
 }
 
 Error unreadable(const std::string& path) {
-    return {"invalid_argument", fmt::format("cannot read {}: {}", path, std::strerror(errno))};
+    return {Code::invalid_argument, fmt::format("cannot read {}: {}", path, std::strerror(errno))};
 }
 
 Result<std::vector<std::string>> read(std::istream& input, const std::string& path, bool any_id) {

@@ -85,11 +85,11 @@ void Acquiring::observe(Observer observer) {
 }
 
 std::optional<Failure> Acquiring::problem() const {
-    const auto refused = [](std::string code, std::string message) {
-        return Failure{.outcome = Outcome::refused, .code = std::move(code), .message = std::move(message)};
+    const auto refused = [](const ErrorCode& code, std::string message) {
+        return Failure{.outcome = Outcome::refused, .code = std::string(code.name()), .message = std::move(message)};
     };
     if (core_->born != forks())
-        return refused("invalid_argument", "this client is the parent's: make one after fork()");
+        return refused(Code::invalid_argument, "this client is the parent's: make one after fork()");
     if (core_->problem) return refused(core_->problem->code, core_->problem->message);
     return std::nullopt;
 }
@@ -220,7 +220,7 @@ std::optional<Failure> Acquiring::confirm(const std::vector<Grant>& grants, leas
     if (const auto* granted = std::get_if<RenewalGranted>(&answer)) deadlines = granted->deadlines;
     const auto* rejected = std::get_if<RenewalRejected>(&answer);
     if (rejected == nullptr || !means_lost(rejected->code)) return std::nullopt;
-    return Failure{.outcome = Outcome::lost, .code = why.code, .message = why.message};
+    return Failure{.outcome = Outcome::lost, .code = std::string(why.code.name()), .message = why.message};
 }
 
 }  // namespace holdfast::client

@@ -257,11 +257,11 @@ void HttpConnection::Socket::close() {
 }
 
 Error HttpConnection::Socket::unreachable(error_code why) const {
-    if (is_aborted()) return {"cancelled", fmt::format("the request to {} was cancelled", server_)};
+    if (is_aborted()) return {Code::cancelled, fmt::format("the request to {} was cancelled", server_)};
     std::string reason = why.message();
     if (why == asio::error::timed_out) reason = "no answer in time";
     if (why == http::error::end_of_stream) reason = "the connection was closed before an answer came";
-    return {"unreachable", fmt::format("no answer from {}: {}", server_, reason)};
+    return {Code::unreachable, fmt::format("no answer from {}: {}", server_, reason)};
 }
 
 error_code HttpConnection::Socket::write(const HttpRequest& request, SteadyTime deadline) {
@@ -379,7 +379,7 @@ struct HttpConnection::Attempts {
 
     /// Passes over the server that failed with this error. True if there is another server to ask, and time for it.
     bool goes_on(const Error& error) {
-        if (code_in(error.code) == Code::cancelled) return false;
+        if (error.code == Code::cancelled) return false;
         connection.pass_over();
         reasons += (reasons.empty() ? "" : "; ") + error.message;
         return to_try > 0 && left_until(deadline) > Duration::zero();
@@ -388,7 +388,7 @@ struct HttpConnection::Attempts {
     /// Replaces an error by one that names all servers tried.
     template <class T>
     Result<T> told(Result<T> result) const {
-        if (result || code_in(result.error().code) == Code::cancelled) return result;
+        if (result || result.error().code == Code::cancelled) return result;
         return Error{result.error().code, reasons};
     }
 };
@@ -426,7 +426,7 @@ Result<HttpResponse> HttpConnection::send(const HttpRequest& request, Duration t
         if (auto connected = attempts.connect(); !connected) return connected.error();
         auto response = socket_->send(request, attempts.answer_by(request));
         if (!response) {
-            perhaps_done_ = perhaps_done_ || code_in(response.error().code) != Code::cancelled;
+            perhaps_done_ = perhaps_done_ || response.error().code != Code::cancelled;
             const bool again = attempts.goes_on(response.error()) && is_repeatable(request);
             if (!again) return attempts.told(std::move(response));
             continue;
@@ -444,7 +444,7 @@ Result<HttpResponse> HttpConnection::stream(const HttpRequest& request,
     Attempts attempts{*this, steady_now() + max_stream_connect};
     for (;;) {
         const auto connected = attempts.connect();
-        if (!connected && code_in(connected.error().code) == Code::cancelled) return HttpResponse{200, {}};
+        if (!connected && connected.error().code == Code::cancelled) return HttpResponse{200, {}};
         if (!connected) return connected.error();
         bool began = false;
         auto response = socket_->stream(request, [&](std::string_view line) {

@@ -63,7 +63,9 @@ void HttpTransport::stop() {
 AcquireReply HttpTransport::acquire(const AcquireAsk& ask, Duration timeout, const std::stop_token& stop) {
     auto request = acquire_request(ask);
     if (!request)
-        return Failure{.outcome = Outcome::refused, .code = request.error().code, .message = request.error().message};
+        return Failure{.outcome = Outcome::refused,
+                       .code = std::string(request.error().code.name()),
+                       .message = request.error().message};
     Loan connection(*this);
     request->max_silence = connection->max_silence(ask.ttl);
     const std::stop_callback on_stop(stop, [&connection] { connection->cancel(); });
@@ -87,7 +89,7 @@ Result<std::vector<ReleaseReply>> HttpTransport::release(const NamedLeases& leas
     std::vector<ReleaseReply> replies;
     for (const NamedLease& lease : leases.leases) {
         const Duration left = until - holder_clock_now();
-        if (left <= Duration::zero()) return Error{"unreachable", "no time was left to release " + lease.id};
+        if (left <= Duration::zero()) return Error{Code::unreachable, "no time was left to release " + lease.id};
         const HttpRequest request = release_request(leases, lease.id);
         auto response = connection->send(request, left);
         if (!response) response = connection->send(request, std::max(until - holder_clock_now(), Duration::zero()));

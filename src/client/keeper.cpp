@@ -17,12 +17,11 @@ constexpr Duration max_renewal_pause = 2s;
 
 }  // namespace
 
-bool means_lost(std::string_view code) {
+bool means_lost(const ErrorCode& code) {
     static constexpr std::array<Code, 7> codes{Code::lease_expired, Code::lease_released, Code::lease_revoked,
                                                Code::unknown_lease, Code::not_holder,     Code::banned,
                                                Code::stale_epoch};
-    const auto known = code_in(code);
-    return known && std::ranges::find(codes, *known) != codes.end();
+    return code.known() && std::ranges::find(codes, *code.known()) != codes.end();
 }
 
 void Keeper::add(const Kept& lease, HolderInstant now) {
@@ -70,7 +69,7 @@ Outcome Keeper::answer(Key key, const RenewalAnswer& answer, HolderInstant now) 
         entry.failures = 0;
         spread(entry, now);
     } else {
-        if (rejected && code_in(rejected->code) == Code::renewal_barred) entry.renew = false;
+        if (rejected && rejected->code == Code::renewal_barred) entry.renew = false;
         entry.deadlines.on_failure(next_try(entry, now));
         ++entry.failures;
     }

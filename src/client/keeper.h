@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/code.h"
 #include "base/random.h"
 #include "base/time.h"
 #include "lease/holder_deadlines.h"
@@ -21,7 +22,7 @@ struct RenewalGranted {
     lease::HolderDeadlines deadlines;
 };
 struct RenewalRejected {
-    std::string code;
+    ErrorCode code;
 };
 struct RenewalUnanswered {};
 using RenewalAnswer = std::variant<RenewalGranted, RenewalRejected, RenewalUnanswered>;
@@ -84,6 +85,6 @@ class Keeper {
 };
 
 /// True if a rejection with this code means that the lease has ended or was never the holder's.
-bool means_lost(std::string_view code);
+bool means_lost(const ErrorCode& code);
 
 }  // namespace holdfast::client

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -21,15 +22,14 @@ namespace {
 /// The number of messages that may hang before the next one has to wait.
 constexpr std::size_t max_senders = 4;
 
-Failure lost_because(const Error& why) {
-    Failure failure{.outcome = Outcome::lost, .code = why.code, .message = why.message};
-    if (why.code.empty()) {
-        failure.code = "lease_expired";
-        failure.message = "the lease ran out and was not to be renewed";
-    } else if (code_in(why.code) == Code::cancelled || why.code == "bad_answer") {
-        failure.code = "unreachable";
-    }
-    return failure;
+Failure lost_because(const std::optional<Error>& why) {
+    if (!why)
+        return {.outcome = Outcome::lost,
+                .code = "lease_expired",
+                .message = "the lease ran out and was not to be renewed"};
+    const bool silent = why->code == Code::cancelled || why->code == Code::bad_answer;
+    const ErrorCode code = silent ? Code::unreachable : why->code;
+    return {.outcome = Outcome::lost, .code = std::string(code.name()), .message = why->message};
 }
 
 }  // namespace
@@ -46,13 +46,13 @@ struct KeeperThread::Loop {
  private:
     struct Kept {
         std::shared_ptr<Lease::State> lease;
-        Error why;  ///< why the last renewal failed, if it did
+        std::optional<Error> why;  ///< why the last renewal failed, if it did
     };
     /// A change to record in the lease, once no lock is held.
     struct News {
         std::shared_ptr<Lease::State> lease;
         Outcome outcome;
-        Error why;
+        std::optional<Error> why;
     };
 
     void apply_answers(std::vector<News>& news, HolderInstant now);
@@ -139,7 +139,7 @@ void KeeperThread::Loop::send_due(HolderInstant now) {
 void KeeperThread::Loop::dispatch(RenewalBatch batch) {
     const auto shared = std::make_shared<const RenewalBatch>(std::move(batch));
     if (workers.submit([this, shared] { send(*shared); })) return;
-    for (auto& answer : shared->answers(Error{"unreachable", "no thread is left to renew the lease"}, {}))
+    for (auto& answer : shared->answers(Error{Code::unreachable, "no thread is left to renew the lease"}, {}))
         arrived.push_back(std::move(answer));
     alarm.wake();
 }

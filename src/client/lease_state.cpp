@@ -134,7 +134,7 @@ bool Lease::State::release() {
     const auto core = finish();
     std::unique_lock lock(mutex_);
     if (!core) return told_;
-    if (lost_) worth_telling = grants.size() > 1 && client::means_lost(lost_->code);
+    if (lost_) worth_telling = grants.size() > 1 && client::means_lost(ErrorCode::named(lost_->code));
     lock.unlock();
     core->keeper.remove(key);
     if (!worth_telling) return false;

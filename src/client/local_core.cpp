@@ -144,12 +144,12 @@ Local::Local() : core_(make_core()) {}
 Client Local::client(std::string holder) const {
     std::optional<Error> problem;
     if (!core_) {
-        problem = {"invalid_argument", "this authority was moved from: use the one it was moved to"};
+        problem = Error{Code::invalid_argument, "this authority was moved from: use the one it was moved to"};
         const auto nowhere = std::make_shared<client::HttpTransport>("http://127.0.0.1:7400");  // which is never asked
         return Client(Client::Core::make({.transport = nowhere, .holder = std::move(holder), .problem = problem}));
     }
     if (core_->born != client::forks())
-        problem = {"invalid_argument", "this authority is the parent's: make one after fork()"};
+        problem = Error{Code::invalid_argument, "this authority is the parent's: make one after fork()"};
     return Client(Client::Core::make({.transport = std::make_shared<client::LocalTransport>(core_),
                                       .holder = std::move(holder),
                                       .timeout = 5s,

@@ -16,7 +16,7 @@ namespace {
 
 Error to_error(const authority::Refused& refused) {
     const auto advice = advice_of(refused.code);
-    return {std::string(name_of(refused.code)), refused.detail.empty() ? std::string(advice) : refused.detail};
+    return {refused.code, refused.detail.empty() ? std::string(advice) : refused.detail};
 }
 
 Result<std::vector<lease::Intent>> manifest_of(const AcquireAsk& ask) {
@@ -25,7 +25,7 @@ Result<std::vector<lease::Intent>> manifest_of(const AcquireAsk& ask) {
     for (const auto& [resource, predicate] : ask.intents) {
         if (auto checked = lease::check_resource(resource); !checked) return checked.error();
         const auto known = lease::parse_predicate(predicate.text());
-        if (!known) return Error{"invalid_argument", fmt::format("unknown predicate '{}'", predicate.text())};
+        if (!known) return Error{Code::invalid_argument, fmt::format("unknown predicate '{}'", predicate.text())};
         intents.push_back({lease::full_name(ask.name_space, resource), *known});
     }
     return lease::checked_manifest(std::move(intents));
@@ -36,7 +36,7 @@ Result<authority::AcquireRequest> to_request(const AcquireAsk& ask) {
     if (!manifest) return manifest.error();
     auto metadata = checked_metadata(ask.metadata);
     if (!metadata) return metadata.error();
-    if (metadata->size() > lease::limits::metadata_bytes) return Error{"invalid_argument", "metadata is too long"};
+    if (metadata->size() > lease::limits::metadata_bytes) return Error{Code::invalid_argument, "metadata is too long"};
     for (const auto& checked :
          {lease::check_holder(ask.holder), check_text({"session", ask.session}, lease::limits::session_bytes),
           check_text({"reason", ask.reason}, lease::limits::reason_bytes)})
@@ -73,8 +73,9 @@ AcquireReply to_reply(const authority::AcquireGranted& granted, HolderInstant se
 }
 
 AcquireReply to_reply(const authority::AcquireBusy& busy) {
-    Failure failure{.code = std::string(name_of(busy.code)), .message = std::string(advice_of(busy.code))};
-    failure.outcome = outcome_of(failure.code, 409);
+    Failure failure{.outcome = outcome_of(busy.code, 409),
+                    .code = std::string(name_of(busy.code)),
+                    .message = std::string(advice_of(busy.code))};
     failure.retry_in = whole_ms(busy.retry_in);
     if (busy.code != Code::die) failure.queue_position = busy.place;
     for (const auto& [resource, conflict] : busy.conflicts)
@@ -87,7 +88,8 @@ AcquireReply to_reply(const authority::AcquireBusy& busy) {
 
 AcquireReply to_reply(const authority::Refused& refused) {
     const Error error = to_error(refused);
-    Failure failure{.outcome = outcome_of(error.code, 400), .code = error.code, .message = error.message};
+    Failure failure{
+        .outcome = outcome_of(error.code, 400), .code = std::string(error.code.name()), .message = error.message};
     if (refused.retry_in) failure.retry_in = whole_ms(*refused.retry_in);
     return failure;
 }
@@ -121,7 +123,9 @@ VerifiedLease to_verified(const authority::VerifyAnswer& answer) {
 AcquireReply LocalTransport::acquire(const AcquireAsk& ask, Duration, const std::stop_token& stop) {
     auto request = to_request(ask);
     if (!request)
-        return Failure{.outcome = Outcome::refused, .code = request.error().code, .message = request.error().message};
+        return Failure{.outcome = Outcome::refused,
+                       .code = std::string(request.error().code.name()),
+                       .message = request.error().message};
     Local::Core::Waiting waiting;
     {
         const std::lock_guard lock(mutex_);

@@ -22,7 +22,7 @@ constexpr std::uint64_t max_answer_ms = std::uint64_t{1000} * 60 * 60 * 24 * 365
 constexpr std::uint64_t max_number = INT64_MAX;
 
 Error bad_answer() {
-    return {"bad_answer", std::string(no_sense)};
+    return {Code::bad_answer, std::string(no_sense)};
 }
 
 std::string no_reason(int status) {
@@ -90,7 +90,7 @@ std::vector<Conflict> read_conflicts(JsonFields& answer) {
 
 Error read_error(JsonFields& answer) {
     JsonFields error = answer.need_object("error");
-    return {error.need_text("code"), error.need_text("message")};
+    return {ErrorCode::named(error.need_text("code")), error.need_text("message")};
 }
 
 AcquireReply read_refusal(const HttpResponse& response) {
@@ -136,11 +136,11 @@ HttpRequest post(std::string target, Put put) {
 Result<std::string> checked_metadata(const std::string& metadata) {
     if (metadata.empty()) return metadata;
     const auto parsed = read_json_object(metadata);
-    if (!parsed) return Error{"invalid_argument", "metadata must be a JSON object"};
+    if (!parsed) return Error{Code::invalid_argument, "metadata must be a JSON object"};
     return to_text(*parsed);
 }
 
-Outcome outcome_of(std::string_view code, int status) {
+Outcome outcome_of(const ErrorCode& code, int status) {
     static const std::map<Code, Outcome> outcomes{
         {Code::busy, Outcome::busy},
         {Code::wait_timeout, Outcome::busy},
@@ -162,16 +162,15 @@ Outcome outcome_of(std::string_view code, int status) {
         {Code::lease_revoked, Outcome::lost},
         {Code::unknown_lease, Outcome::lost},
     };
-    const auto known = code_in(code);
+    const auto known = code.known();
     const auto found = known ? outcomes.find(*known) : outcomes.end();
     if (found != outcomes.end()) return found->second;
     return status >= 500 ? Outcome::unreachable : Outcome::refused;
 }
 
-std::optional<Absence> absence_of(std::string_view code) {
-    const auto known = code_in(code);
-    if (known == Code::stopping) return Absence::nothing_done;
-    if (known == Code::unavailable || known == Code::store_unavailable || known == Code::storage_failed)
+std::optional<Absence> absence_of(const ErrorCode& code) {
+    if (code == Code::stopping) return Absence::nothing_done;
+    if (code == Code::unavailable || code == Code::store_unavailable || code == Code::storage_failed)
         return Absence::unknown;
     return std::nullopt;
 }
@@ -184,7 +183,7 @@ std::optional<Failure> read_failure(const JsonValue& answer, int status) {
     JsonFields fields(answer);
     Error error = read_error(fields);
     Failure failure{.outcome = outcome_of(error.code, status),
-                    .code = std::move(error.code),
+                    .code = std::string(error.code.name()),
                     .message = std::move(error.message),
                     .conflicts = read_conflicts(fields),
                     .retry_in = read_optional_ms(fields, "retry_in_ms"),
@@ -302,7 +301,7 @@ Error read_error(const HttpResponse& response) {
     JsonFields answer(body);
     Error error = read_error(answer);
     if (!answer.mistake()) return error;
-    return {"bad_answer", no_reason(response.status)};
+    return {Code::bad_answer, no_reason(response.status)};
 }
 
 // ---- agents ----

@@ -45,12 +45,12 @@ std::vector<Conflict> read_conflicts(const JsonValue& answer);
 /// Classifies the error codes of a server that cannot serve, though another of its cluster may: whether the request
 /// certainly had no effect, or may have had one.
 enum class Absence { nothing_done, unknown };
-std::optional<Absence> absence_of(std::string_view code);
+std::optional<Absence> absence_of(const ErrorCode& code);
 /// Returns nothing if the answer is valid.
 std::optional<Absence> absence_in(const HttpResponse& response);
 
 /// The outcome of an acquire that was refused with this code.
-Outcome outcome_of(std::string_view code, int status);
+Outcome outcome_of(const ErrorCode& code, int status);
 
 /// The same for agents. A malformed answer is the error `bad_answer`.
 

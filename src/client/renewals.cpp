@@ -21,7 +21,7 @@ RenewalBatch::Answer judge(Keeper::Key key, std::span<const RenewReply> replies,
     std::optional<lease::HolderDeadlines> deadlines;
     const Error* why = nullptr;
     const auto weight = [](const Error& error) {
-        return means_lost(error.code) ? 2 : code_in(error.code) == Code::renewal_barred ? 1 : 0;
+        return means_lost(error.code) ? 2 : error.code == Code::renewal_barred ? 1 : 0;
     };
     for (const auto& reply : replies) {
         if (const auto* renewed = std::get_if<Renewed>(&reply)) {
@@ -68,7 +68,7 @@ std::vector<RenewalBatch::Answer> RenewalBatch::answers(const Result<std::vector
     for (const auto& part : parts_) {
         if (reply)
             answers.push_back(judge(part.key, std::span(*reply).subspan(from, part.grants), exchange));
-        else if (code_in(reply.error().code) == Code::stale_epoch)  // for the whole message: a newer incarnation exists
+        else if (reply.error().code == Code::stale_epoch)  // for the whole message: a newer incarnation exists
             answers.push_back({part.key, RenewalRejected{reply.error().code}, reply.error()});
         else
             answers.push_back({part.key, RenewalUnanswered{}, reply.error()});

@@ -17,7 +17,7 @@ constexpr std::size_t max_host_bytes = 253;
 constexpr std::size_t max_servers = 16;
 
 Error wrong(std::string_view url, std::string_view what) {
-    return {"invalid_argument",
+    return {Code::invalid_argument,
             fmt::format("'{}' is not a server address: {}; write http://HOST:PORT, for example http://127.0.0.1:7400",
                         url, what)};
 }
@@ -107,7 +107,7 @@ Result<std::string> parse_servers(std::string_view urls) {
         if (std::ranges::find(servers, *server) == servers.end()) servers.push_back(std::move(*server));
     }
     if (servers.size() > max_servers)
-        return Error{"invalid_argument", fmt::format("more than {} servers are given", max_servers)};
+        return Error{Code::invalid_argument, fmt::format("more than {} servers are given", max_servers)};
     std::string joined;
     for (const std::string& server : servers)
         joined += (joined.empty() ? "" : ",") + server;

@@ -10,8 +10,8 @@ Result<std::optional<std::string_view>> take_frame(std::string_view& input, std:
     for (const char byte : input.substr(0, frame_header_bytes))
         bytes = bytes << 8 | static_cast<unsigned char>(byte);
     if (bytes > most)
-        return Error{"too_large", "a frame of " + std::to_string(bytes) + " bytes, where at most " +
-                                      std::to_string(most) + " are allowed"};
+        return Error{Code::too_large, "a frame of " + std::to_string(bytes) + " bytes, where at most " +
+                                          std::to_string(most) + " are allowed"};
     if (input.size() < frame_header_bytes + bytes) return std::optional<std::string_view>();
     const std::string_view body = input.substr(frame_header_bytes, bytes);
     input.remove_prefix(frame_header_bytes + bytes);

@@ -98,7 +98,8 @@ std::string ReplicatedLog::Impl::newest(const LogTakeover& learnt, LogIndex inde
 }
 
 void ReplicatedLog::Impl::receive(store::quorum::NodeIndex from, const LogSubmit& message) {
-    const bool refused = role == Role::follower || message.value.empty() || submissions.refusal(message.value.size());
+    const bool refused =
+        role == Role::follower || message.value.empty() || !submissions.check_room(message.value.size());
     if (refused) return parts.send(from, LogSubmitted{message.number, 0});
     submissions.queue({{{}, from, message.number}, now + parts.give_up_after, message.value});
     append_queued();

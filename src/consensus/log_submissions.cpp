@@ -10,23 +10,23 @@ namespace holdfast::consensus {
 namespace {
 
 Error unavailable(const char* why) {
-    return {"unavailable", why};
+    return {Code::unavailable, why};
 }
 
 Error not_yet_stored(const Error& why) {
-    return {"storage_failed", why.message + "; the change is not in force, and will be once the disk takes it"};
+    return {Code::storage_failed, why.message + "; the change is not in force, and will be once the disk takes it"};
 }
 
 }  // namespace
 
-std::optional<Error> LogSubmissions::refusal(std::size_t bytes) const {
+Result<void> LogSubmissions::check_room(std::size_t bytes) const {
     if (bytes > ReplicatedLog::max_value_bytes)
-        return Error{"too_large", fmt::format("an entry of the log has at most {} bytes, this one {}",
-                                              std::size_t{ReplicatedLog::max_value_bytes}, bytes)};
+        return Error{Code::too_large, fmt::format("an entry of the log has at most {} bytes, this one {}",
+                                                  std::size_t{ReplicatedLog::max_value_bytes}, bytes)};
     const std::size_t waiting = queued_.size() + placed_.size() + forwarded_.size();
     if (waiting >= ReplicatedLog::max_submissions || bytes_ + bytes > ReplicatedLog::max_submission_bytes)
-        return Error{"too_many", "too many changes wait to be appended to the log; try again in a while"};
-    return std::nullopt;
+        return Error{Code::too_many, "too many changes wait to be appended to the log; try again in a while"};
+    return {};
 }
 
 void LogSubmissions::queue(Waiting waiting) {
@@ -101,7 +101,7 @@ void LogSubmissions::lost_leadership() {
 }
 
 Error disks_of_others_fail() {
-    return {"storage_failed", "the disks of a majority of the members refuse to write"};
+    return {Code::storage_failed, "the disks of a majority of the members refuse to write"};
 }
 
 void LogSubmissions::disk_failed(const Error& why) {

@@ -34,8 +34,8 @@ class LogSubmissions {
 
     explicit LogSubmissions(std::uint64_t first_number) : next_number_(first_number) {}
 
-    /// Nullopt if one more of this size may wait, else the error.
-    std::optional<Error> refusal(std::size_t bytes) const;
+    /// Succeeds if one more of this size may wait.
+    Result<void> check_room(std::size_t bytes) const;
 
     /// Queues an entry to be appended here.
     void queue(Waiting waiting);

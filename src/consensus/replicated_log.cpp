@@ -270,14 +270,14 @@ void ReplicatedLog::Impl::report_disk_failure() {
 
 void ReplicatedLog::Impl::append(std::string value, LogSubmissions::Done done) {
     LogSubmissions::Waiting waiting{{std::move(done), parts.node, 0}, now + parts.give_up_after, {}};
-    if (auto refusal = submissions.refusal(value.size())) return waiting.asker.done(std::move(*refusal));
+    if (auto room = submissions.check_room(value.size()); !room) return waiting.asker.done(room.error());
     if (role != Role::follower) {
         waiting.value = std::move(value);
         submissions.queue(std::move(waiting));
         return append_queued();
     }
     if (!leader || *leader == parts.node)
-        return waiting.asker.done(Error{"unavailable", "nobody leads the log at the moment; try again in a while"});
+        return waiting.asker.done(Error{Code::unavailable, "nobody leads the log at the moment; try again in a while"});
     const std::uint64_t number = submissions.forward(std::move(waiting));
     parts.send(*leader, LogSubmit{number, std::move(value)});
 }

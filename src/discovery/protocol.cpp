@@ -13,7 +13,6 @@ namespace {
 // rules a publisher has broken.
 constexpr std::size_t max_name_bytes = 4096;
 constexpr std::size_t max_address_bytes = 512;
-constexpr std::size_t max_code_bytes = 64;
 constexpr std::size_t max_message_bytes = 4096;
 constexpr std::size_t max_key_bytes = 256;  ///< for public keys and signatures
 constexpr std::size_t max_list = 1024;
@@ -21,13 +20,15 @@ constexpr std::uint64_t token_limit = 1ULL << 53;  ///< G3
 constexpr std::int64_t time_ms_limit = 1LL << 53;  ///< so that times can be added without overflow
 constexpr Duration max_time = 49 * 24h;            ///< the longest remaining time of a lease; fits in 32 bits
 
+constexpr std::string_view granted = "ok";  ///< the code of a response that refuses nothing
+
 class Check : public codec::Check {
  public:
     /// Moves the text if it is within the limit.
     void text(std::string& from, std::size_t most, std::string& to) {
         if (that(from.size() <= most, "a text is too long")) to = std::move(from);
     }
-    Error error() const { return {"malformed", why()}; }
+    Error error() const { return {Code::malformed, why()}; }
 };
 
 /// Clamped to the range of the wire format.
@@ -66,7 +67,7 @@ void write(const SignedUpdate& update, pb::RelayMessage& to) {
 void write(const UpdateResponse& response, pb::RelayMessage& to) {
     pb::LeaseUpdateResponse& wire = *to.mutable_response();
     wire.set_number(response.number);
-    wire.set_code(response.code);
+    wire.set_code(std::string(response.refused ? response.refused->name() : granted));
     wire.set_message(response.message);
     wire.set_name(response.name);
     wire.set_token(response.token);
@@ -93,7 +94,7 @@ void write(const StreamRefused& refused, pb::RelayMessage& to) {
 void write(const Withdrawn& withdrawn, pb::RelayMessage& to) {
     to.mutable_withdrawn()->set_name(withdrawn.name);
     to.mutable_withdrawn()->set_token(withdrawn.token);
-    to.mutable_withdrawn()->set_code(withdrawn.code);
+    to.mutable_withdrawn()->set_code(std::string(withdrawn.code.name()));
     to.mutable_withdrawn()->set_message(withdrawn.message);
 }
 
@@ -117,7 +118,7 @@ void write(const StreamOpened&, pb::RelayMessage& to) {
 }
 
 void write(const StreamFailed& failed, pb::RelayMessage& to) {
-    to.mutable_failed()->set_code(failed.code);
+    to.mutable_failed()->set_code(std::string(failed.code.name()));
     to.mutable_failed()->set_message(failed.message);
     to.mutable_failed()->set_relay(failed.relay);
 }
@@ -126,6 +127,11 @@ void write(const StreamFailed& failed, pb::RelayMessage& to) {
 
 void read_ticket(std::string& from, std::string& to, Check& check) {
     if (check.that(from.size() == ticket_bytes, "the ticket has the wrong length")) to = std::move(from);
+}
+
+ErrorCode read_code(const std::string& from, Check& check) {
+    check.that(from.size() <= ErrorCode::max_bytes, "a text is too long");
+    return ErrorCode::named(from);
 }
 
 std::uint64_t read_token(std::uint64_t from, Check& check) {
@@ -154,7 +160,7 @@ SignedUpdate read(pb::SignedUpdate& from, Check& check) {
 UpdateResponse read(pb::LeaseUpdateResponse& from, Check& check) {
     UpdateResponse response;
     response.number = from.number();
-    check.text(*from.mutable_code(), max_code_bytes, response.code);
+    if (ErrorCode code = read_code(from.code(), check); code.name() != granted) response.refused = std::move(code);
     check.text(*from.mutable_message(), max_message_bytes, response.message);
     check.text(*from.mutable_name(), max_name_bytes, response.name);
     response.token = read_token(from.token(), check);
@@ -187,7 +193,7 @@ Withdrawn read(pb::Withdrawn& from, Check& check) {
     Withdrawn withdrawn;
     check.text(*from.mutable_name(), max_name_bytes, withdrawn.name);
     withdrawn.token = read_token(from.token(), check);
-    check.text(*from.mutable_code(), max_code_bytes, withdrawn.code);
+    withdrawn.code = read_code(from.code(), check);
     check.text(*from.mutable_message(), max_message_bytes, withdrawn.message);
     return withdrawn;
 }
@@ -213,7 +219,7 @@ StreamAccept read(pb::StreamAccept& from, Check& check) {
 
 StreamFailed read(pb::StreamFailed& from, Check& check) {
     StreamFailed failed;
-    check.text(*from.mutable_code(), max_code_bytes, failed.code);
+    failed.code = read_code(from.code(), check);
     check.text(*from.mutable_message(), max_message_bytes, failed.message);
     check.text(*from.mutable_relay(), max_address_bytes, failed.relay);
     return failed;
@@ -290,7 +296,7 @@ void append_frame(const Message& message, std::string& out) {
 Result<Message> decode(std::string_view body) {
     pb::RelayMessage wire;
     if (body.size() > max_frame_bytes || !wire.ParseFromArray(body.data(), static_cast<int>(body.size())))
-        return Error{"malformed", "the message cannot be read"};
+        return Error{Code::malformed, "the message cannot be read"};
     Check check;
     Message message = read(wire, check);
     if (check.fails()) return check.error();
@@ -321,7 +327,7 @@ std::string encode(const Update& update) {
 Result<Update> decode_update(std::string_view bytes) {
     pb::LeaseUpdateRequest wire;
     if (bytes.size() > max_frame_bytes || !wire.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-        return Error{"malformed", "the update cannot be read"};
+        return Error{Code::malformed, "the update cannot be read"};
     Check check;
     Update update;
     update.action = from_wire(wire.action(), check);

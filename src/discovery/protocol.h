@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "base/code.h"
 #include "base/result.h"
 #include "base/time.h"
 
@@ -51,7 +53,7 @@ struct SignedUpdate {
 
 struct UpdateResponse {
     std::uint32_t number = 0;
-    std::string code{};  ///< `ok`, or an error code
+    std::optional<ErrorCode> refused{};  ///< on the wire, the code is `ok` otherwise
     std::string message{};
     std::string name{};
     std::uint64_t token = 0;
@@ -91,7 +93,7 @@ struct StreamRefused {
 struct Withdrawn {
     std::string name{};
     std::uint64_t token = 0;
-    std::string code{};
+    ErrorCode code{};
     std::string message{};
     bool operator==(const Withdrawn&) const = default;
 };
@@ -114,7 +116,7 @@ struct StreamOpened {
     bool operator==(const StreamOpened&) const = default;
 };
 struct StreamFailed {
-    std::string code{};
+    ErrorCode code{};
     std::string message{};
     std::string relay{};
     bool operator==(const StreamFailed&) const = default;

@@ -30,16 +30,16 @@ Result<Key> checked_key(Key key) {
     if (key.name_space.empty()) key.name_space = lease::default_namespace;
     if (auto checked = lease::check_namespace(key.name_space); !checked) return checked.error();
     if (key.name_space.starts_with('~'))
-        return Error{std::string(name_of(Code::reserved_namespace)), "no key is in a namespace that begins with '~'"};
+        return Error{Code::reserved_namespace, "no key is in a namespace that begins with '~'"};
     if (lease::is_redis_namespace(key.name_space))
-        return Error{std::string(name_of(Code::reserved_namespace)),
+        return Error{Code::reserved_namespace,
                      "the namespaces redis and redis-N hold the keys of Redis clients; choose another for this key"};
     if (auto checked = check_text({"key.tag", key.tag}, limits::key_tag_bytes); !checked) return checked.error();
     if (auto checked = check_text({"key.name", key.name}, limits::key_name_bytes); !checked) return checked.error();
     auto resource = lease::normalised(std::string(key_prefix) + key.name);
     if (!resource) return resource.error();
     key.name = resource->substr(key_prefix.size());
-    if (key.name.empty()) return Error{"invalid_argument", "key.name must not be empty"};
+    if (key.name.empty()) return Error{Code::invalid_argument, "key.name must not be empty"};
     return key;
 }
 

@@ -25,7 +25,7 @@ constexpr std::size_t message_bytes_sent = 300;
 constexpr std::size_t max_done = 2 * limits::orders_per_drone;
 
 Error invalid(std::string message) {
-    return {std::string(name_of(Code::invalid_argument)), std::move(message)};
+    return {Code::invalid_argument, std::move(message)};
 }
 
 template <class Number>

@@ -11,7 +11,7 @@ namespace holdfast::lease {
 namespace {
 
 Error invalid(std::string message) {
-    return {std::string(name_of(Code::invalid_argument)), std::move(message)};
+    return {Code::invalid_argument, std::move(message)};
 }
 
 bool is_namespace_character(char c) {

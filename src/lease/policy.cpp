@@ -16,7 +16,7 @@ namespace {
 const PolicySettings no_quotas{};
 
 Error invalid_policy(std::string message) {
-    return {std::string(name_of(Code::invalid_policy)), std::move(message)};
+    return {Code::invalid_policy, std::move(message)};
 }
 
 Result<void> check_settings(const NamespacePolicy& policy) {

@@ -9,7 +9,7 @@ constexpr std::string_view file_type = "FILE:";
 constexpr std::string_view tree_ending = "/**";
 
 Error invalid_path(std::string message) {
-    return {std::string(name_of(Code::invalid_argument)), std::move(message)};
+    return {Code::invalid_argument, std::move(message)};
 }
 
 std::string_view trimmed(std::string_view text) {

@@ -61,7 +61,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
         if (!done_) return;
         const OnConnected done = std::exchange(done_, nullptr);
         end();
-        done(Error{"unreachable", std::move(why)});
+        done(Error{Code::unreachable, std::move(why)});
     }
 
     void end() {

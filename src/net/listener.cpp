@@ -29,7 +29,7 @@ struct HostPort {
 
 Result<HostPort> split_address(const std::string& address) {
     const std::size_t colon = address.rfind(':');
-    const Error malformed{"cannot_listen", fmt::format("'{}' is not HOST:PORT", address)};
+    const Error malformed{Code::cannot_listen, fmt::format("'{}' is not HOST:PORT", address)};
     if (colon == std::string::npos || colon == 0) return malformed;
     HostPort parts{address.substr(0, colon), address.substr(colon + 1)};
     const auto port = parse_number(parts.port);
@@ -129,7 +129,7 @@ Result<tcp::endpoint> Listener::listen(const std::string& address) {
     const tcp::endpoint bound = error ? tcp::endpoint{} : impl_->acceptor.local_endpoint(error);
     if (error) {
         close();
-        return Error{"cannot_listen", fmt::format("cannot listen on {}: {}", address, error.message())};
+        return Error{Code::cannot_listen, fmt::format("cannot listen on {}: {}", address, error.message())};
     }
     impl_->accept();
     return bound;

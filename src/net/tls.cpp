@@ -78,7 +78,7 @@ std::string take_reason(std::string_view otherwise) {
 }
 
 Error unusable(std::string message) {
-    return {std::string("tls_unusable"), std::move(message)};
+    return {Code::tls_unusable, std::move(message)};
 }
 
 // ---- contexts ----

@@ -118,14 +118,14 @@ KeyView look(const Record& record) {
 
 Result<void> check_key(std::string_view key) {
     if (plain(key, lease::limits::resource_bytes)) return {};
-    if (key.empty()) return Error{"invalid_argument", "a key must not be empty"};
+    if (key.empty()) return Error{Code::invalid_argument, "a key must not be empty"};
     return in_words_of_redis(check_text({"it", key}, lease::limits::resource_bytes), "this key",
                              "; a key is the name of a resource here");
 }
 
 Result<void> check_value(std::string_view value) {
     if (plain(value, lease::limits::holder_bytes)) return {};
-    if (value.empty()) return Error{"invalid_argument", "a value must not be empty: it says who holds the lease"};
+    if (value.empty()) return Error{Code::invalid_argument, "a value must not be empty: it says who holds the lease"};
     return in_words_of_redis(check_text({"it", value}, lease::limits::holder_bytes), "this value",
                              "; a value says who holds the lease");
 }

@@ -13,7 +13,7 @@ constexpr Duration longest_ttl_least = 1s;
 constexpr double max_rho = 0.2;
 
 Error invalid(std::string message) {
-    return {"invalid_argument", std::move(message)};
+    return {Code::invalid_argument, std::move(message)};
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ void ClusterSettings::fit(lease::Policy& policy) const {
 
 Result<void> ClusterSettings::check(const lease::Policy& policy) const {
     if (policy.longest_ttl() <= longest_ttl) return {};
-    return Error{"invalid_policy",
+    return Error{Code::invalid_policy,
                  fmt::format("ttl_max_ms would be {}, but no member of this cluster grants a lease for longer "
                              "than its --longest-ttl, which is {}",
                              format_duration(policy.longest_ttl()), format_duration(longest_ttl))};

@@ -123,7 +123,7 @@ MadeEngine make_engine(asio::io_context& loop, const std::string& url) {
         return made(loop, store::postgres::parse_postgres_engine(url), store::postgres::make_postgres_engine);
     if (url.starts_with("etcd://"))
         return made(loop, store::etcd::parse_etcd_engine(url), store::etcd::make_etcd_engine);
-    return Error{"invalid_argument", "--store takes redis://…, postgres://… or etcd://… (docs/stores.md)"};
+    return Error{Code::invalid_argument, "--store takes redis://…, postgres://… or etcd://… (docs/stores.md)"};
 }
 
 /// Removes user and password.
@@ -152,7 +152,7 @@ Result<bool> take_synchronous(std::string& url) {
         }
         const std::string value = parameter.substr(name.size());
         if (value != "0" && value != "1")
-            return Error{"invalid_argument", "--store: synchronous takes 1 or 0, not `" + value + "`"};
+            return Error{Code::invalid_argument, "--store: synchronous takes 1 or 0, not `" + value + "`"};
         is_synchronous = value == "1";
         if (url[begin] == '?' && end < url.size()) url[end] = '?';
         url.erase(begin, end - begin);
@@ -337,7 +337,7 @@ class EngineBackend final : public Backend {
     BootTimer pulse_{loop_, [this] { pulse(); }};
     Preparation preparation_;
     Instant patient_until_;
-    const Error no_answer_{"store_unavailable", "the store has not answered yet"};
+    const Error no_answer_{Code::store_unavailable, "the store has not answered yet"};
     authority::Authority* authority_ = nullptr;
     Driver* driver_ = nullptr;
 };

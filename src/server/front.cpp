@@ -14,7 +14,7 @@ constexpr Duration raise_every = 1s;
 constexpr std::uint64_t numbers = 1ULL << 23;  // range of front numbers
 
 bool may_heal(const Error& error) {
-    return error.code == "store_unavailable";
+    return error.code == Code::store_unavailable;
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ agreed::Agreement::Parts Front::agreement_parts() {
                 },
             .on_policy = [this](const lease::Policy& policy) { watch_.know_ttl(policy.longest_ttl()); },
             .on_failure = [this](const Error& error) { parts_.warn(error.message); },
-            .unavailable = "store_unavailable",
+            .unavailable = Code::store_unavailable,
             .first_id = random_.next()};
 }
 
@@ -113,7 +113,7 @@ void Front::settle_marker(const std::string& why) {
 /// A request met a loss. It is refused, and so is everything else under way.
 void Front::on_lost(const std::string& why) {
     if (!reachable_ || stopped_) return;
-    trouble_ = Error{"store_unavailable", why};
+    trouble_ = Error{Code::store_unavailable, why};
     parts_.warn("the store may have lost leases: " + why);
     if (store_) store_->on_lost(*trouble_);
     check_engine();
@@ -265,7 +265,7 @@ void Front::doubt(Duration lasts, const std::string& why) {
     recovering_why_ = why + "; leases that it has forgotten may be held, so nothing is granted until they have ended";
     // A request admitted before must not be granted now, even if its outcome was unknown when the engine became
     // unreachable.
-    if (store_) store_->on_lost({"store_unavailable", why});
+    if (store_) store_->on_lost({Code::store_unavailable, why});
     if (authority_ != nullptr) authority_->recover_until(recovering_until_, recovering_why_);
 }
 

@@ -21,11 +21,11 @@ Result<void> check_whole(const statefile::StateDir& directory, const statefile::
     const std::string log = directory.file(log_name);
     const bool had_one = alone ? found.last_stop != statefile::LastStop::none : !found.founders.empty();
     if (!had_one || std::filesystem::exists(log, failed)) return {};
-    return Error{"state_corrupt", std::string(alone ? "the log with the policy, the bans and the agents, "
-                                                    : "this member's share of the replicated log, ") +
-                                      log + ", is gone, but the rest of its state is there; put it back, or see " +
-                                      (alone ? "docs/operations.md for a state that is damaged"
-                                             : "docs/cluster.md for a directory that is lost")};
+    return Error{Code::state_corrupt, std::string(alone ? "the log with the policy, the bans and the agents, "
+                                                        : "this member's share of the replicated log, ") +
+                                          log + ", is gone, but the rest of its state is there; put it back, or see " +
+                                          (alone ? "docs/operations.md for a state that is damaged"
+                                                 : "docs/cluster.md for a directory that is lost")};
 }
 
 }  // namespace
@@ -108,7 +108,7 @@ void LocalState::on_written() {
 /// A failing disk is retried with every request; the log reports it at most every 10 s.
 void LocalState::on_write_failed(const Error& error) {
     write_failed_ = error;
-    if (error.code == "storage_failed") {
+    if (error.code == Code::storage_failed) {
         disk_failure_ = error;
         ++disk_failures_;
     }

@@ -45,7 +45,7 @@ Result<Logger> Logger::open(const LogOptions& options) {
     const auto level = spdlog::level::from_str(options.level);
     if (level == spdlog::level::off && options.level != "off")
         return Error{
-            "invalid_argument",
+            Code::invalid_argument,
             "'" + options.level + "' is not a log level; say trace, debug, info, warning, error, critical or off"};
     auto logger = std::make_shared<spdlog::logger>("holdfast", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     logger->set_level(level);

@@ -45,7 +45,7 @@ MadeBackend make_backend(boost::asio::io_context& loop, const ServeOptions& opti
     if (options.store.empty())
         return cluster ? make_quorum_backend(loop, options, *cluster, log) : make_memory_backend(loop, options, log);
     if (cluster)
-        return Error{"invalid_argument",
+        return Error{Code::invalid_argument,
                      "--store and --node exclude each other: either the members of a cluster keep the leases, or an "
                      "engine does"};
     return make_engine_backend(loop, options, log);

@@ -41,9 +41,10 @@ Result<void> check_listen_address(std::string_view address, bool insecure) {
     const auto colon = address.rfind(':');
     const auto port = colon == std::string_view::npos ? std::nullopt : parse_number(address.substr(colon + 1));
     if (!port || *port > 65535 || colon == 0)
-        return Error{"invalid_argument", fmt::format("'{}' is not an address to listen on; write HOST:PORT", address)};
+        return Error{Code::invalid_argument,
+                     fmt::format("'{}' is not an address to listen on; write HOST:PORT", address)};
     if (insecure || is_loopback(address.substr(0, colon))) return {};
-    return Error{"insecure_address",
+    return Error{Code::insecure_address,
                  fmt::format("listening on {} would let anyone who can reach this machine take and revoke leases. "
                              "Listen on 127.0.0.1, or add --insecure if the network is one you trust",
                              address)};
@@ -88,7 +89,7 @@ Result<std::vector<std::string>> allowed_hosts(const ServeOptions& options, std:
     for (const std::string& asked : options.allowed_hosts) {
         if (host_name_from(asked).empty())
             return Error{
-                "invalid_argument",
+                Code::invalid_argument,
                 fmt::format("--allow-host takes the name of a host, without a port and without *, not '{}'", asked)};
         add(host_name_from(asked));
     }
@@ -98,9 +99,10 @@ Result<std::vector<std::string>> allowed_hosts(const ServeOptions& options, std:
 Result<void> check_wall_clock(std::int64_t wall_ms) {
     constexpr std::int64_t max_ms = std::numeric_limits<Duration::rep>::max() / 1'000'000;
     if (wall_ms >= 0 && wall_ms < max_ms) return {};
-    return Error{"clock_unusable", fmt::format("the clock of this machine is {} s from 1970; it must be between 1970 "
-                                               "and April 2262. Set it and start again",
-                                               wall_ms / 1000)};
+    return Error{Code::clock_unusable,
+                 fmt::format("the clock of this machine is {} s from 1970; it must be between 1970 "
+                             "and April 2262. Set it and start again",
+                             wall_ms / 1000)};
 }
 
 }  // namespace holdfast::server

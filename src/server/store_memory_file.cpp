@@ -43,7 +43,7 @@ Result<std::string> StoreMemoryFile::path_in(const std::string& directory, const
     const auto whole = std::filesystem::absolute(directory, failed).lexically_normal();
     if (!failed) std::filesystem::create_directories(whole.parent_path(), failed);
     if (failed || (::mkdir(whole.c_str(), 0700) != 0 && errno != EEXIST))
-        return Error{"state_unusable",
+        return Error{Code::state_unusable,
                      fmt::format("cannot create {}: {}; choose a directory you can write with --state-dir",
                                  whole.string(), failed ? failed.message() : std::string(std::strerror(errno)))};
     const std::uint64_t hash = hash_text({}, store);
@@ -65,12 +65,12 @@ StoreMemoryFile::~StoreMemoryFile() {
 Result<store::cas::FrontMemory> StoreMemoryFile::read() const {
     const Fd file = open_file(path_, O_RDONLY | O_NOFOLLOW);
     if (!file && errno == ENOENT) return store::cas::FrontMemory{};
-    if (!file) return Error{"state_corrupt", because("cannot read " + path_)};
+    if (!file) return Error{Code::state_corrupt, because("cannot read " + path_)};
     std::string text(max_bytes, '\0');
     const ssize_t size = ::read(file.get(), text.data(), text.size());
     text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
     auto memory = store::cas::parse_front_memory(text);
-    if (!memory) return Error{"state_corrupt", path_ + " is damaged"};
+    if (!memory) return Error{Code::state_corrupt, path_ + " is damaged"};
     if (memory->boot != boot_) memory->clock.reset();
     memory->boot.clear();
     return std::move(*memory);

@@ -107,7 +107,7 @@ void DurableState::submit(Work work, Callback<Result<void>> done) {
     }
     const char* why = stopped_ ? "the server is stopping" : "too many writes wait for the disk";
     lock.unlock();
-    answer(std::move(done), Error{"storage_failed", why});
+    answer(std::move(done), Error{Code::storage_failed, why});
 }
 
 void DurableState::answer(Callback<Result<void>> done, Result<void> outcome) {

@@ -40,8 +40,8 @@ void Sqlite::check(int code) {
     if (kind == SQLITE_OK || kind == SQLITE_ROW || kind == SQLITE_DONE) return;
     const std::string reason = handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code);
     if (kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB)
-        return fail({"state_corrupt", fmt::format("{} is damaged ({})", named(), reason)});
-    fail({"storage_failed", fmt::format("cannot use {}: {}", named(), reason)});
+        return fail({Code::state_corrupt, fmt::format("{} is damaged ({})", named(), reason)});
+    fail({Code::storage_failed, fmt::format("cannot use {}: {}", named(), reason)});
 }
 
 Statement::Statement(Sqlite& database, std::string_view sql) : database_(database) {
@@ -133,7 +133,7 @@ void keep_private(const std::string& path) {
 /// Creates an empty file for SQLite with mode 0600, so that it is never readable by others.
 Result<void> make_private(const std::string& path) {
     const int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-    if (file < 0) return Error{"storage_failed", fmt::format("cannot create {}: {}", path, std::strerror(errno))};
+    if (file < 0) return Error{Code::storage_failed, fmt::format("cannot create {}: {}", path, std::strerror(errno))};
     ::close(file);
     return {};
 }
@@ -152,7 +152,7 @@ Result<void> create(const SqliteFile& kind, const std::string& path) {
         if (database.failure()) return *database.failure();
     }
     if (std::rename(fresh.c_str(), path.c_str()) != 0)
-        return Error{"storage_failed", fmt::format("cannot create {}: {}", path, std::strerror(errno))};
+        return Error{Code::storage_failed, fmt::format("cannot create {}: {}", path, std::strerror(errno))};
     return sync_directory(std::filesystem::path(path).parent_path().string());
 }
 
@@ -164,7 +164,7 @@ std::int64_t pragma(Sqlite& database, std::string_view sql) {
 Error other_version(const SqliteFile& kind, const Sqlite& database, std::int64_t version) {
     const bool newer = version > kind.version;
     return {
-        newer ? "state_too_new" : "state_too_old",
+        newer ? Code::state_too_new : Code::state_too_old,
         fmt::format("{} was written by {} holdfast (schema {}, this one knows {}); start that version{}",
                     database.named(), newer ? "a newer" : "an earlier, unreleased", version, kind.version,
                     newer ? "" : ", or move the whole directory away once every lease it granted has certainly ended")};
@@ -175,18 +175,18 @@ Result<void> check(const SqliteFile& kind, Sqlite& database) {
     const std::int64_t version = pragma(database, "PRAGMA user_version");
     if (!database.failure() && (id != kind.application_id || version < 1))
         database.fail(
-            {"state_corrupt", fmt::format("the file {} is not {} of holdfast", database.path(), kind.called)});
+            {Code::state_corrupt, fmt::format("the file {} is not {} of holdfast", database.path(), kind.called)});
     if (!database.failure() && version != kind.version) return other_version(kind, database, version);
     Statement whole(database, "PRAGMA quick_check(1)");
     if (whole.step() && whole.bytes(0) != "ok")
-        database.fail({"state_corrupt", fmt::format("{} is damaged ({})", database.named(), whole.bytes(0))});
+        database.fail({Code::state_corrupt, fmt::format("{} is damaged ({})", database.named(), whole.bytes(0))});
     return database.failure() ? Result<void>(*database.failure()) : Result<void>();
 }
 
 }  // namespace
 
 Error with_advice(const SqliteFile& kind, Error error) {
-    if (error.code == "state_corrupt") error.message += kind.what_to_do;
+    if (error.code == Code::state_corrupt) error.message += kind.what_to_do;
     return error;
 }
 
@@ -195,7 +195,7 @@ Result<std::unique_ptr<Sqlite>> open_file(const SqliteFile& kind, const std::str
     if (!std::filesystem::exists(path, failed)) {
         if (std::filesystem::exists(path + "-wal", failed))
             return with_advice(
-                kind, {"state_corrupt", fmt::format("{} {} is gone but its journal is there", kind.called, path)});
+                kind, {Code::state_corrupt, fmt::format("{} {} is gone but its journal is there", kind.called, path)});
         if (auto created = create(kind, path); !created) return created.error();
     }
     keep_private(path);

@@ -59,7 +59,7 @@ constexpr std::array saved_tables{
 };
 
 Error corrupt(const Sqlite& database, const std::string& what) {
-    return {"state_corrupt",
+    return {Code::state_corrupt,
             fmt::format("the state file {} is damaged ({}); nothing was changed", database.path(), what)};
 }
 
@@ -94,7 +94,7 @@ std::string described(const StateOwner& owner) {
 
 /// State of one owner is invalid for another: promises would be forgotten, and leases unknown.
 Error other_owner(const std::string& path, const StateOwner& was, const StateOwner& is) {
-    return {"other_owner",
+    return {Code::other_owner,
             fmt::format("the state file {} is that of {}, and this is {}; give it a --state-dir of its own{}. "
                         "Nothing was changed (see docs/cluster.md)",
                         path, described(was), described(is),

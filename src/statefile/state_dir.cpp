@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Error unusable(const std::string& what, int error) {
-    return {"state_unusable",
+    return {Code::state_unusable,
             fmt::format("{}: {}; choose a directory you can write with --state-dir", what, std::strerror(error))};
 }
 
@@ -58,7 +58,7 @@ Result<StateDir> StateDir::open(const std::string& path) {
     std::error_code failed;
     const std::string whole = fs::absolute(path, failed).lexically_normal().string();
     if (failed || path.empty())
-        return Error{"state_unusable", fmt::format("'{}' is not the name of a directory", path)};
+        return Error{Code::state_unusable, fmt::format("'{}' is not the name of a directory", path)};
     if (auto made = create(whole); !made) return made.error();
     const std::string name = whole + "/lock";
     const int lock = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -66,8 +66,8 @@ Result<StateDir> StateDir::open(const std::string& path) {
     StateDir directory(whole, lock);
     if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK) return unusable("cannot lock " + name, errno);
-        return Error{"state_in_use", "the state directory " + whole + " is in use by " + holder_of(lock) +
-                                         "; stop that server, or give this one another directory with --state-dir"};
+        return Error{Code::state_in_use, "the state directory " + whole + " is in use by " + holder_of(lock) +
+                                             "; stop that server, or give this one another directory with --state-dir"};
     }
     if (auto written = write_pid(lock); !written) return written.error();
     return directory;
@@ -96,7 +96,8 @@ Result<std::string> default_state_dir() {
     if (home == nullptr)
         if (const passwd* user = ::getpwuid(::getuid())) home = user->pw_dir;
     if (home == nullptr)
-        return Error{"state_unusable", "there is no home directory to keep the state in; name one with --state-dir"};
+        return Error{Code::state_unusable,
+                     "there is no home directory to keep the state in; name one with --state-dir"};
     return std::string(home) + "/.local/state/holdfast";
 }
 

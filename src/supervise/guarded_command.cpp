@@ -22,7 +22,7 @@ namespace {
 constexpr Duration second_guardian_patience = 500ms;
 
 Error failed(const std::string& what, int error) {
-    return {"cannot_run", what + ": " + std::strerror(error)};
+    return {Code::cannot_run, what + ": " + std::strerror(error)};
 }
 
 /// posix_spawn, because other threads may run by now: nothing of this program executes between fork and exec.

@@ -27,12 +27,12 @@ constexpr Duration report_patience = 1s;
 Result<SharedDeadline> SharedDeadline::make() {
     void* memory =
         ::mmap(nullptr, sizeof(std::atomic<std::int64_t>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return Error{"cannot_run", std::string("no guardian: ") + std::strerror(errno)};
+    if (memory == MAP_FAILED) return Error{Code::cannot_run, std::string("no guardian: ") + std::strerror(errno)};
     auto* kill_at = new (memory) std::atomic<std::int64_t>{HolderInstant::max().time_since_epoch().count()};
     try {
         return SharedDeadline{kill_at, Wakeup{}};
     } catch (const std::system_error& failed) {
-        return Error{"cannot_run", std::string("no guardian: ") + failed.what()};
+        return Error{Code::cannot_run, std::string("no guardian: ") + failed.what()};
     }
 }
 

@@ -70,7 +70,7 @@ class AgreementAuth : public testing::Test {
     std::string submit(AuthChange::What what, std::optional<store::AuditEntry> audit = std::nullopt) {
         std::optional<std::string> answer;
         agreement_.submit(AuthChange{std::move(what), start_ms}, std::move(audit), [&](const Result<void>& done) {
-            answer = done ? "ok" : std::string(done.error().code);
+            answer = done ? "ok" : std::string(done.error().code.name());
             heard_at_answer_ = heard_.size();
         });
         EXPECT_TRUE(answer);
@@ -167,7 +167,7 @@ TEST_F(AgreementAuth, audits_a_change_with_it) {
 
 TEST_F(AgreementAuth, refuses_a_change_that_the_log_does_not_take) {
     log_.copies = 0;
-    log_.outcome = Error{"unavailable", "no majority"};
+    log_.outcome = Error{Code::unavailable, "no majority"};
     EXPECT_EQ(submit(auth::CreatePrincipal{"anna"}), "unavailable");
     agreement_.stop();
     EXPECT_EQ(submit(auth::CreatePrincipal{"anna"}), "unavailable");
@@ -181,7 +181,7 @@ TEST(AgreementOfNodes, knows_on_all_nodes_who_may_do_what) {  // A7: as far as t
         std::optional<std::string> answer;
         nodes.agreement(node).submit(
             AuthChange{std::move(what), start_ms}, std::nullopt,
-            [&](const Result<void>& done) { answer = done ? "ok" : std::string(done.error().code); });
+            [&](const Result<void>& done) { answer = done ? "ok" : std::string(done.error().code.name()); });
         EXPECT_TRUE(nodes.until([&] { return answer.has_value(); }));
         return answer.value_or("no answer");
     };

@@ -312,7 +312,7 @@ TEST(Agreement, refuses_the_file_of_a_single_node_as_that_of_a_member) {
     EXPECT_TRUE(open({"a=localhost:2"})) << "a single node may move";
     const auto refused = open({"a=localhost:1", "b=localhost:2", "c=localhost:3"});
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, "members_differ");
+    EXPECT_EQ(refused.error().code, Code::members_differ);
     std::filesystem::remove(file);
 }
 

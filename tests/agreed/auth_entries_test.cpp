@@ -29,7 +29,7 @@ class AuthEntries : public testing::Test {
         state_.apply(entries_.size(), entries_.back());
         if (results_.back() == CommandOutcome::applied) return "ok";
         if (results_.back() == CommandOutcome::conflict) return "conflict";
-        return results_.back().why ? std::string(results_.back().why->code) : "refused";
+        return results_.back().why ? std::string(results_.back().why->code.name()) : "refused";
     }
     std::string run(AuthChange::What what) { return apply(entry_of(std::move(what))); }
 
@@ -130,7 +130,7 @@ TEST_F(AuthEntries, of_a_newer_version_are_trouble) {
         ClusterState state({});
         state.apply(1, command.SerializeAsString());
         EXPECT_EQ(state.auth(), AuthState());
-        return state.trouble() ? std::string(state.trouble()->code) : "";
+        return state.trouble() ? std::string(state.trouble()->code.name()) : "";
     };
     EXPECT_EQ(trouble_of([](pb::AuthChange& change) { change.set_remove_role("x"); }), "")
         << "a role that is not there";
@@ -186,7 +186,7 @@ TEST_F(AuthEntries, a_snapshot_that_violates_an_invariant_is_not_installed) {
         spoil(*in.mutable_auth());
         const auto installed = state_.install(in.SerializeAsString());
         EXPECT_EQ(state_.snapshot(), good);
-        return !installed && installed.error().code == "state_corrupt";
+        return !installed && installed.error().code == Code::state_corrupt;
     };
     EXPECT_FALSE(refuses([](pb::Auth&) {}));
     EXPECT_TRUE(refuses([](pb::Auth& in) { in.mutable_principals(0)->add_roles("gone"); }));

@@ -172,7 +172,7 @@ TEST_F(ClusterStateTest, remembers_what_the_cluster_was_made_of) {
     EXPECT_TRUE(state_.check_members(members));
     const auto differ = state_.check_members({"a=one:7402"});
     ASSERT_FALSE(differ);
-    EXPECT_EQ(differ.error().code, "members_differ");
+    EXPECT_EQ(differ.error().code, Code::members_differ);
     EXPECT_NE(differ.error().message.find("c=three:7402"), std::string::npos);
 }
 
@@ -231,7 +231,7 @@ TEST_F(ClusterStateTest, a_damaged_snapshot_changes_nothing) {
     const std::string before = state_.snapshot();
     const auto installed = state_.install("\xff\xff no snapshot");
     ASSERT_FALSE(installed);
-    EXPECT_EQ(installed.error().code, "state_corrupt");
+    EXPECT_EQ(installed.error().code, Code::state_corrupt);
     EXPECT_EQ(state_.snapshot(), before);
     EXPECT_TRUE(state_.install(before));
     EXPECT_EQ(heard_.back(), "replaced");
@@ -241,7 +241,7 @@ TEST_F(ClusterStateTest, an_entry_of_a_newer_version_is_trouble) {
     EXPECT_FALSE(state_.trouble());
     state_.apply(1, std::string("\x08\x07\xa2\x06\x00", 5));  // id 7, and a kind of command that nobody knows
     ASSERT_TRUE(state_.trouble());
-    EXPECT_EQ(state_.trouble()->code, "state_too_new");
+    EXPECT_EQ(state_.trouble()->code, Code::state_too_new);
     EXPECT_EQ(done_.back(), (std::pair{std::uint64_t{7}, CommandOutcome::refused}));
 }
 

@@ -36,7 +36,7 @@ struct Platter {
     void write_one() {
         auto [write, done] = std::move(waiting.front());
         waiting.pop_front();
-        if (fails) return done(Error{"storage_failed", "disk full"});
+        if (fails) return done(Error{Code::storage_failed, "disk full"});
         for (const consensus::LogDecree& decree : write.decrees) {
             EXPECT_EQ(decree.index, last() + 1);
             content.decrees.push_back(decree);
@@ -83,7 +83,7 @@ class LocalLogTest : public ::testing::Test {
     }
     void append(const std::string& word) {
         log->append(word, [this](const Result<void>& outcome) {
-            answers.push_back(outcome ? "done, after " + words.words : outcome.error().code);
+            answers.push_back(outcome ? "done, after " + words.words : std::string(outcome.error().code.name()));
         });
     }
     void pass(Duration time) { log->advance(now += time); }

@@ -98,7 +98,7 @@ TEST(TtlInForce, tells_the_local_state_again_after_a_failure_but_not_at_once) {
     Fixture node(5min);
     node.ttl.advance(Instant{10s});
     node.agree(with_max(1h));
-    node.local.outcome = Error{"storage_failed", "disk full"};
+    node.local.outcome = Error{Code::storage_failed, "disk full"};
     node.local.answer_one();
     EXPECT_TRUE(node.failed);
     EXPECT_TRUE(node.local.held.empty());

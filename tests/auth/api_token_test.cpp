@@ -18,7 +18,7 @@ const std::string base32_digits = "abcdefghijklmnopqrstuvwxyz234567";
 std::string fault_in(std::string_view text) {
     const auto parsed = parse_api_token(text);
     if (parsed) return {};
-    EXPECT_EQ(parsed.error().code, name_of(Code::unauthenticated));
+    EXPECT_EQ(parsed.error().code, Code::unauthenticated);
     return parsed.error().message;
 }
 

@@ -94,7 +94,7 @@ class History {
             take_effect(step);
         } else {
             ++reached_.refused;
-            reached_.kept_admin += applied.error().code == "no_admin";
+            reached_.kept_admin += applied.error().code == Code::no_admin;
             RC_ASSERT(state_ == before);
         }
         if (state_.enabled()) RC_ASSERT(has_admin() || !had_admin);

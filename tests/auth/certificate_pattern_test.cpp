@@ -49,7 +49,7 @@ TEST(CertificatePattern, is_refused_in_any_other_form) {
                                 "spiffe://p/\xc3\xa4"}) {
         const auto checked = checked_certificate_pattern(pattern);
         ASSERT_FALSE(checked) << pattern;
-        EXPECT_EQ(checked.error().code, name_of(Code::invalid_argument));
+        EXPECT_EQ(checked.error().code, Code::invalid_argument);
     }
     EXPECT_FALSE(checked_certificate_pattern("spiffe://p/" + std::string(limits::certificate_pattern_bytes, 'a')));
     EXPECT_FALSE(checked_certificate_pattern(std::string(limits::certificate_pattern_bytes + 1, 'a')));

@@ -17,7 +17,7 @@ bool is_covered(const std::string& prefix, const std::string& name) {
 std::string fault_in(Grant grant) {
     const auto checked = checked_grant(std::move(grant));
     if (checked) return {};
-    EXPECT_EQ(checked.error().code, name_of(Code::invalid_argument));
+    EXPECT_EQ(checked.error().code, Code::invalid_argument);
     return checked.error().message;
 }
 

@@ -48,7 +48,7 @@ TEST(Role, cannot_have_the_name_of_a_built_in_one) {
     for (const Role& role : built_in_roles()) {
         const auto checked = checked_role({role.name, {}});
         ASSERT_FALSE(checked);
-        EXPECT_EQ(checked.error().code, name_of(Code::role_fixed));
+        EXPECT_EQ(checked.error().code, Code::role_fixed);
     }
 }
 

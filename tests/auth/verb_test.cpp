@@ -46,7 +46,7 @@ TEST(Verbs, are_read_from_a_list_of_names) {
     for (const char* wrong : {"", "hold,", ",hold", "hold read", "Hold", "hold,write"}) {
         const auto parsed = parse_verbs(wrong);
         ASSERT_FALSE(parsed) << wrong;
-        EXPECT_EQ(parsed.error().code, name_of(Code::invalid_argument));
+        EXPECT_EQ(parsed.error().code, Code::invalid_argument);
     }
     EXPECT_NE(parse_verbs("hold,write").error().message.find("'write'"), std::string::npos);
 }

@@ -31,7 +31,7 @@ inline constexpr std::int64_t start_ms = 1'800'000'000'000;
 /// The code of the refusal, or `ok`.
 inline std::string outcome(AuthState& state, AuthChange::What what, std::int64_t at_wall_ms = start_ms) {
     const auto applied = state.apply({std::move(what), at_wall_ms});
-    return applied ? "ok" : std::string(applied.error().code);
+    return applied ? "ok" : std::string(applied.error().code.name());
 }
 
 /// A state with `root`, an admin with the API token 1, and access control on.

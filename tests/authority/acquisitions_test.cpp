@@ -94,7 +94,7 @@ class FarStore final : public PassingStore {
     void update(std::string_view resource, store::Update& update) override {
         if (reachable) return PassingStore::update(resource, update);
         ++refused;
-        update.done(Error{"unavailable", "too far"});
+        update.done(Error{Code::unavailable, "too far"});
     }
 
     bool reachable = true;

@@ -252,7 +252,7 @@ TEST_F(AgentsDesk, makes_a_registration_durable_before_it_answers) {
 }
 
 TEST_F(AgentsDesk, changes_nothing_when_the_disk_refuses) {
-    desk.durable.outcome = Error{"storage_failed", "no room"};
+    desk.durable.outcome = Error{Code::storage_failed, "no room"};
     EXPECT_FALSE(desk.agent("new", 5));
     EXPECT_FALSE(desk.agent("old", 5));
     std::optional<Code> refused;
@@ -265,7 +265,7 @@ TEST_F(AgentsDesk, changes_nothing_when_the_disk_refuses) {
 }
 
 TEST_F(AgentsDesk, writes_down_once_more_with_the_next_request_what_the_disk_refused) {
-    desk.durable.outcome = Error{"unavailable", "nobody leads"};
+    desk.durable.outcome = Error{Code::unavailable, "nobody leads"};
     lock_as("old", "free", 2);
     desk.durable.agents.clear();
     desk.durable.outcome = {};
@@ -312,7 +312,7 @@ TEST_F(AgentsDesk, keeps_an_agent_that_another_node_registered_while_its_own_att
     desk.agent("old", 7);
     desk.authority.take_agent({"new", 6, 1, false});
     desk.authority.take_agent({"old", 8, 1, false});
-    desk.durable.outcome = Error{"unavailable", "nobody leads"};
+    desk.durable.outcome = Error{Code::unavailable, "nobody leads"};
     desk.durable.answer_one();
     desk.durable.answer_one();
     const AgentPage page = desk.authority.agents("", 10);
@@ -327,7 +327,7 @@ TEST_F(AgentsDesk, keeps_the_priority_that_another_node_registered_while_its_own
     desk.agent("old", 7);
     desk.authority.take_agent({"new", 5, 1, false});
     desk.authority.take_agent({"old", 7, 1, false});
-    desk.durable.outcome = Error{"unavailable", "nobody leads"};
+    desk.durable.outcome = Error{Code::unavailable, "nobody leads"};
     desk.durable.answer_one();
     desk.durable.answer_one();
     const AgentPage page = desk.authority.agents("", 10);

@@ -62,7 +62,7 @@ TEST(Authority, grants_nothing_before_its_tokens_are_durable) {  // G3
 
 TEST(Authority, asks_a_failing_disk_again_but_not_with_every_request) {  // G3
     TestDurable durable;
-    durable.outcome = Error{"storage_failed", "disk full"};
+    durable.outcome = Error{Code::storage_failed, "disk full"};
     Authority authority({.durable = durable, .policy = {}, .tokens_issued = 0, .wall_ms = 100, .recovering_until = {}});
     store::memory::MemoryStore store{authority.listener(), {}};
     authority.use(store);
@@ -75,10 +75,10 @@ TEST(Authority, asks_a_failing_disk_again_but_not_with_every_request) {  // G3
 }
 
 TEST(Authority, says_of_a_store_that_cannot_how_long_that_is_known_to_last) {
-    EXPECT_EQ(storage_failure({"unavailable", "silent", Duration{254s}}).retry_in, Duration{254s});
-    EXPECT_EQ(storage_failure({"store_unavailable", "away"}).retry_in, Duration{1s}) << "nobody knows: look soon";
-    EXPECT_EQ(storage_failure({"storage_failed", "full"}).retry_in, std::nullopt);
-    EXPECT_EQ(storage_failure({"invalid_argument", "no"}).retry_in, std::nullopt);
+    EXPECT_EQ(storage_failure({Code::unavailable, "silent", Duration{254s}}).retry_in, Duration{254s});
+    EXPECT_EQ(storage_failure({Code::store_unavailable, "away"}).retry_in, Duration{1s}) << "nobody knows: look soon";
+    EXPECT_EQ(storage_failure({Code::storage_failed, "full"}).retry_in, std::nullopt);
+    EXPECT_EQ(storage_failure({Code::invalid_argument, "no"}).retry_in, std::nullopt);
 }
 
 TEST(Authority, grants_nothing_while_it_recovers_and_says_for_how_long) {  // S1

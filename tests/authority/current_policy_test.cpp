@@ -29,7 +29,7 @@ TEST(CurrentPolicy, puts_a_change_in_force_only_once_it_is_durable) {  // R7
 
 TEST(CurrentPolicy, keeps_the_old_policy_if_the_disk_refuses) {
     TestDurable durable;
-    durable.outcome = Error{"storage_failed", "disk full"};
+    durable.outcome = Error{Code::storage_failed, "disk full"};
     CurrentPolicy book{durable, {}};
     std::optional<Code> code;
     book.change({}, set_max(2min), [&](const Answer<lease::Policy>& answer) { code = std::get<Refused>(answer).code; });
@@ -59,7 +59,7 @@ TEST(CurrentPolicy, builds_each_change_on_what_the_one_before_came_to) {
             return {};
         },
         ignore);
-    durable.outcome = Error{"storage_failed", "disk full"};
+    durable.outcome = Error{Code::storage_failed, "disk full"};
     durable.answer_one();  // the first fails
     durable.outcome = {};
     durable.answer_one();
@@ -77,7 +77,7 @@ TEST(CurrentPolicy, makes_a_change_anew_from_what_another_node_made_of_the_polic
     lease::Policy newer;
     newer.wait_max = 7s;
     book.take(newer);
-    durable.outcome = Error{"conflict", "changed meanwhile"};
+    durable.outcome = Error{Code::conflict, "changed meanwhile"};
     durable.answer_one();
     EXPECT_FALSE(answered);
     ASSERT_EQ(durable.held.size(), 1U);
@@ -104,7 +104,7 @@ TEST(CurrentPolicy, does_not_go_back_to_its_own_change_when_a_newer_one_was_take
 
 TEST(CurrentPolicy, gives_up_when_others_are_always_faster) {
     TestDurable durable;
-    durable.outcome = Error{"conflict", "changed meanwhile"};
+    durable.outcome = Error{Code::conflict, "changed meanwhile"};
     CurrentPolicy book{durable, {}};
     std::optional<Code> code;
     book.change({}, set_max(2min), [&](const Answer<lease::Policy>& answer) { code = std::get<Refused>(answer).code; });

@@ -56,7 +56,7 @@ TEST(JsonFields, refuse_a_field_that_was_not_read_before_any_mistake) {
     JsonFields fields(value, "key.");
     fields.need_text("name");
     fields.whole("n", 0, 1);
-    EXPECT_EQ(fields.error()->code, "unknown_field");
+    EXPECT_EQ(fields.error()->code, Code::unknown_field);
     EXPECT_EQ(fields.error()->message, "this route does not know the field key.nmae");
     EXPECT_EQ(fields.mistake()->message, "key.name is missing");
 }

@@ -62,7 +62,7 @@ TEST(Failover, does_not_repeat_elsewhere_what_may_have_been_done_but_asks_there_
     HttpConnection connection(first.url() + "," + second.url());
     const auto lost = connection.send(once_only, generous);
     ASSERT_FALSE(lost);
-    EXPECT_EQ(lost.error().code, "unreachable");
+    EXPECT_EQ(lost.error().code, Code::unreachable);
     EXPECT_NE(lost.error().message.find(first.url()), std::string::npos);
     EXPECT_EQ(second.requests(), 0);
     EXPECT_TRUE(connection.send(once_only, generous));
@@ -124,7 +124,7 @@ TEST(Failover, names_every_server_and_its_reason_if_none_answers) {
     HttpConnection connection(first + "," + second.url());
     const auto response = connection.send(get_health, generous);
     ASSERT_FALSE(response);
-    EXPECT_EQ(response.error().code, "unreachable");
+    EXPECT_EQ(response.error().code, Code::unreachable);
     EXPECT_NE(response.error().message.find(first), std::string::npos) << response.error().message;
     EXPECT_NE(response.error().message.find(second.url()), std::string::npos) << response.error().message;
     EXPECT_EQ(second.requests(), 1) << "once to each";

@@ -64,7 +64,7 @@ TEST(HttpConnection, does_not_send_again_what_may_have_been_done) {
     HttpConnection connection(server.url());
     const auto response = connection.send({.method = "POST", .target = "/", .body = "{}"}, generous);
     ASSERT_FALSE(response);
-    EXPECT_EQ(response.error().code, "unreachable");
+    EXPECT_EQ(response.error().code, Code::unreachable);
     EXPECT_NE(response.error().message.find(server.url()), std::string::npos);
     EXPECT_EQ(server.requests(), 1);
 }
@@ -75,7 +75,7 @@ TEST(HttpConnection, gives_up_at_the_deadline_and_works_again_afterwards) {
     HttpConnection connection(server.url());
     const auto response = connection.send(get_health, 100ms);
     ASSERT_FALSE(response);
-    EXPECT_EQ(response.error().code, "unreachable");
+    EXPECT_EQ(response.error().code, Code::unreachable);
     EXPECT_TRUE(connection.send(get_health, generous));
     EXPECT_EQ(server.connections(), 2);
 }
@@ -93,7 +93,7 @@ TEST(HttpConnection, does_not_take_nonsense_for_an_answer) {
     HttpConnection connection(server.url());
     const auto response = connection.send(get_health, generous);
     ASSERT_FALSE(response);
-    EXPECT_EQ(response.error().code, "unreachable");
+    EXPECT_EQ(response.error().code, Code::unreachable);
 }
 
 TEST(HttpConnection, says_that_nobody_listens) {
@@ -128,8 +128,8 @@ TEST(HttpConnection, is_stopped_from_another_thread) {
     const auto response = connection.send(get_health, 60s);
     stopper.join();
     ASSERT_FALSE(response);
-    EXPECT_EQ(response.error().code, "cancelled");
-    EXPECT_EQ(connection.send(get_health, 60s).error().code, "cancelled");
+    EXPECT_EQ(response.error().code, Code::cancelled);
+    EXPECT_EQ(connection.send(get_health, 60s).error().code, Code::cancelled);
 }
 
 TEST(HttpConnection, hands_on_a_stream_line_by_line_however_it_is_cut) {
@@ -148,7 +148,7 @@ TEST(HttpConnection, hands_on_a_stream_line_by_line_however_it_is_cut) {
                                            return true;
                                        });
     ASSERT_FALSE(end);
-    EXPECT_EQ(end.error().code, "unreachable");
+    EXPECT_EQ(end.error().code, Code::unreachable);
     EXPECT_EQ(lines, (std::vector<std::string>{"id: 1", "da", "ta:"}));
     EXPECT_NE(last_event_id.find("Last-Event-ID: x-7\r\n"), std::string::npos);
 }

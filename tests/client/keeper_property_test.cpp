@@ -71,7 +71,7 @@ class Link {
         if (alive) server_end_ = arrival + ttl_;
         if (weather.answer_lost) return;
         reply_->at = arrival + weather.back;
-        reply_->answer = RenewalRejected{"lease_expired"};
+        reply_->answer = RenewalRejected{Code::lease_expired};
         if (alive) reply_->answer = RenewalGranted{deadlines_from(now, ttl_)};
     }
 

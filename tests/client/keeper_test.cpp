@@ -59,13 +59,13 @@ TEST_F(KeeperTest, follows_a_renewal_that_shortens_the_lease) {
 }
 
 TEST_F(KeeperTest, loses_the_lease_at_once_when_a_renewal_is_rejected) {
-    for (const char* code :
-         {"lease_expired", "lease_released", "lease_revoked", "unknown_lease", "not_holder", "banned"}) {
+    for (const Code code : {Code::lease_expired, Code::lease_released, Code::lease_revoked, Code::unknown_lease,
+                            Code::not_holder, Code::banned}) {
         Keeper fresh{Random(7)};
         fresh.add({1, deadlines_from(start)}, start);
         const auto due = fresh.next();
         ASSERT_EQ(fresh.take_due(due).size(), 1U);
-        EXPECT_EQ(fresh.answer(1, RenewalRejected{code}, due), Outcome::lost) << code;
+        EXPECT_EQ(fresh.answer(1, RenewalRejected{code}, due), Outcome::lost) << name_of(code);
         EXPECT_EQ(fresh.next(), HolderInstant::max());
     }
 }
@@ -99,7 +99,7 @@ TEST_F(KeeperTest, waits_longer_after_each_failure) {
 
 TEST_F(KeeperTest, lets_a_barred_lease_run_out_without_asking_again) {
     const auto sent_at = send_first();
-    EXPECT_EQ(keeper.answer(1, RenewalRejected{"renewal_barred"}, sent_at), Outcome::uncertain);
+    EXPECT_EQ(keeper.answer(1, RenewalRejected{Code::renewal_barred}, sent_at), Outcome::uncertain);
     EXPECT_EQ(keeper.next(), deadlines_from(start).end());
     EXPECT_TRUE(keeper.take_due(deadlines_from(start).end() - 1ms).empty());
     EXPECT_EQ(keeper.take_ended(deadlines_from(start).end()), std::vector<Keeper::Key>{1});

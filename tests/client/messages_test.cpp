@@ -38,7 +38,7 @@ TEST(Messages, refuse_metadata_that_is_not_a_json_object) {
         AcquireAsk ask = one_resource;
         ask.metadata = metadata;
         ASSERT_FALSE(acquire_request(ask)) << metadata;
-        EXPECT_EQ(acquire_request(ask).error().code, "invalid_argument");
+        EXPECT_EQ(acquire_request(ask).error().code, Code::invalid_argument);
     }
 }
 
@@ -116,21 +116,21 @@ TEST(Messages, tell_who_stands_in_the_way) {
 }
 
 TEST(Messages, tell_refusals_from_what_passes) {
-    EXPECT_EQ(outcome_of("wait_timeout", 409), Outcome::busy);
-    EXPECT_EQ(outcome_of("recovering", 503), Outcome::busy);
-    EXPECT_EQ(outcome_of("stopping", 503), Outcome::unreachable);
-    EXPECT_EQ(outcome_of("die", 409), Outcome::die);
-    EXPECT_EQ(outcome_of("stale_epoch", 409), Outcome::refused);
-    EXPECT_EQ(outcome_of("banned", 403), Outcome::refused);
-    EXPECT_EQ(outcome_of("lease_revoked", 410), Outcome::lost);
-    EXPECT_EQ(outcome_of("invalid_argument", 400), Outcome::refused);
-    EXPECT_EQ(outcome_of("storage_failed", 500), Outcome::unreachable);
-    EXPECT_EQ(outcome_of("a_code_of_the_future", 400), Outcome::refused);
+    EXPECT_EQ(outcome_of(Code::wait_timeout, 409), Outcome::busy);
+    EXPECT_EQ(outcome_of(Code::recovering, 503), Outcome::busy);
+    EXPECT_EQ(outcome_of(Code::stopping, 503), Outcome::unreachable);
+    EXPECT_EQ(outcome_of(Code::die, 409), Outcome::die);
+    EXPECT_EQ(outcome_of(Code::stale_epoch, 409), Outcome::refused);
+    EXPECT_EQ(outcome_of(Code::banned, 403), Outcome::refused);
+    EXPECT_EQ(outcome_of(Code::lease_revoked, 410), Outcome::lost);
+    EXPECT_EQ(outcome_of(Code::invalid_argument, 400), Outcome::refused);
+    EXPECT_EQ(outcome_of(Code::storage_failed, 500), Outcome::unreachable);
+    EXPECT_EQ(outcome_of(ErrorCode::named("a_code_of_the_future"), 400), Outcome::refused);
 }
 
 TEST(Messages, read_an_error_that_is_none_as_a_bad_answer) {
-    EXPECT_EQ(read_error({404, R"({"error": {"code": "unknown_lease", "message": "m"}})"}).code, "unknown_lease");
-    EXPECT_EQ(read_error({502, "<html>Bad Gateway</html>"}).code, "bad_answer");
+    EXPECT_EQ(read_error({404, R"({"error": {"code": "unknown_lease", "message": "m"}})"}).code, Code::unknown_lease);
+    EXPECT_EQ(read_error({502, "<html>Bad Gateway</html>"}).code, Code::bad_answer);
     EXPECT_TRUE(std::holds_alternative<NoAnswer>(read(502, "<html>Bad Gateway</html>")));
 }
 
@@ -148,7 +148,7 @@ TEST(Messages, match_renewals_by_name_and_not_by_order) {
     EXPECT_EQ(renewed.timing.ttl, 9ms);
     EXPECT_EQ(renewed.timing.cut_from, 20ms);
     EXPECT_EQ(renewed.grant.predicate, "CONSUMES");
-    EXPECT_EQ(std::get<Error>((*replies)[1]).code, "lease_expired");
+    EXPECT_EQ(std::get<Error>((*replies)[1]).code, Code::lease_expired);
 }
 
 TEST(Messages, renew_with_epoch_and_progress_where_there_are_any) {
@@ -188,15 +188,15 @@ TEST(Messages, do_not_believe_an_answer_that_leaves_a_renewal_out) {
     EXPECT_FALSE(read_renew(one_lease, {200, R"({"results": []})"}));
     EXPECT_FALSE(read_renew(one_lease, {200, "nonsense"}));
     EXPECT_EQ(read_renew(one_lease, {503, R"({"error": {"code": "stopping", "message": "m"}})"}).error().code,
-              "stopping");
+              Code::stopping);
 }
 
 TEST(Messages, tell_the_state_of_a_lease_that_was_given_back) {  // R2
     const auto reply = read_release({200, R"({"id": "a#1", "released": false, "state": "EXPIRED"})"});
     EXPECT_EQ(std::get<Released>(reply).state, "EXPIRED");
-    EXPECT_EQ(std::get<Error>(read_release({200, "{}"})).code, "bad_answer");
+    EXPECT_EQ(std::get<Error>(read_release({200, "{}"})).code, Code::bad_answer);
     EXPECT_EQ(std::get<Error>(read_release({403, R"({"error": {"code": "not_holder", "message": "m"}})"})).code,
-              "not_holder");
+              Code::not_holder);
 }
 
 TEST(AgentMessages, register_with_what_was_given) {
@@ -219,10 +219,11 @@ TEST(AgentMessages, read_what_the_server_knows_of_an_agent) {
     EXPECT_EQ(known->deaths, 1U);
     EXPECT_TRUE(known->created);
     EXPECT_FALSE(read_agent({200, body})->created);
-    EXPECT_EQ(read_agent({409, R"({"error": {"code": "stale_epoch", "message": "m"}})"}).error().code, "stale_epoch");
+    EXPECT_EQ(read_agent({409, R"({"error": {"code": "stale_epoch", "message": "m"}})"}).error().code,
+              Code::stale_epoch);
     for (const char* nonsense :
          {"", "{}", R"({"agent": {"priority": "5"}})", R"({"agent": {"priority": 5, "epoch": -1}})"})
-        EXPECT_EQ(read_agent({200, nonsense}).error().code, "bad_answer") << nonsense;
+        EXPECT_EQ(read_agent({200, nonsense}).error().code, Code::bad_answer) << nonsense;
 }
 
 TEST(AgentMessages, read_what_is_left_of_an_earlier_life) {
@@ -234,7 +235,7 @@ TEST(AgentMessages, read_what_is_left_of_an_earlier_life) {
     EXPECT_EQ((*leases)[0].state, "GRACE");
     EXPECT_EQ((*leases)[0].remaining, 900ms);
     EXPECT_EQ((*leases)[1].remaining, 20s);
-    EXPECT_EQ(read_verified({200, R"({"results": [{"id": 1}]})"}).error().code, "bad_answer");
+    EXPECT_EQ(read_verified({200, R"({"results": [{"id": 1}]})"}).error().code, Code::bad_answer);
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ TEST(RenewalBatch, is_lost_as_a_whole_when_a_newer_life_is_there) {
     RenewalBatch batch("alice", 3);
     batch.add(1, {grant("a#1")}, sent_at);
     batch.add(2, {grant("b#2")}, sent_at);
-    for (const auto& answer : batch.answers(Error{"stale_epoch", "m"}, {sent_at, sent_at})) {
+    for (const auto& answer : batch.answers(Error{Code::stale_epoch, "m"}, {sent_at, sent_at})) {
         ASSERT_TRUE(std::holds_alternative<RenewalRejected>(answer.answer));
         EXPECT_TRUE(means_lost(std::get<RenewalRejected>(answer.answer).code));
     }
@@ -86,15 +86,17 @@ TEST(RenewalBatch, renews_a_lease_up_to_the_earliest_end_of_its_grants) {
 }
 
 TEST(RenewalBatch, loses_a_lease_with_the_first_of_its_grants) {
-    const auto answer = answer_to_two(renewed(60s), Error{"lease_revoked", "m"});
+    const auto answer = answer_to_two(renewed(60s), Error{Code::lease_revoked, "m"});
     ASSERT_TRUE(std::holds_alternative<RenewalRejected>(answer.answer));
-    EXPECT_EQ(answer.why.code, "lease_revoked");
+    EXPECT_EQ(answer.why.code, Code::lease_revoked);
 }
 
 TEST(RenewalBatch, lets_the_worst_answer_decide) {
-    EXPECT_EQ(answer_to_two(Error{"renewal_barred", "m"}, Error{"lease_expired", "m"}).why.code, "lease_expired");
-    EXPECT_EQ(answer_to_two(Error{"stopping", "m"}, Error{"renewal_barred", "m"}).why.code, "renewal_barred");
-    const auto passing = answer_to_two(renewed(60s), Error{"ttl_too_long", "m"});
+    EXPECT_EQ(answer_to_two(Error{Code::renewal_barred, "m"}, Error{Code::lease_expired, "m"}).why.code,
+              Code::lease_expired);
+    EXPECT_EQ(answer_to_two(Error{Code::stopping, "m"}, Error{Code::renewal_barred, "m"}).why.code,
+              Code::renewal_barred);
+    const auto passing = answer_to_two(renewed(60s), Error{Code::ttl_too_long, "m"});
     EXPECT_TRUE(std::holds_alternative<RenewalUnanswered>(passing.answer));
 }
 
@@ -102,7 +104,7 @@ TEST(RenewalBatch, leaves_every_lease_unanswered_if_the_message_was) {
     RenewalBatch batch("alice");
     batch.add(1, {grant("a#1")}, sent_at);
     batch.add(2, {grant("b#2")}, sent_at);
-    const auto answers = batch.answers(Error{"unreachable", "m"}, {sent_at, sent_at});
+    const auto answers = batch.answers(Error{Code::unreachable, "m"}, {sent_at, sent_at});
     ASSERT_EQ(answers.size(), 2U);
     for (const auto& answer : answers)
         EXPECT_TRUE(std::holds_alternative<RenewalUnanswered>(answer.answer));

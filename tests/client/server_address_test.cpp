@@ -32,7 +32,7 @@ TEST(ServerAddress, that_makes_no_sense_is_refused_with_a_reason) {
           "http://a b", "http://user@host", "http://[::1]x:1", "http://host:1\r\nEvil: 1"}) {
         const auto parsed = parse_server(url);
         ASSERT_FALSE(parsed) << url;
-        EXPECT_EQ(parsed.error().code, "invalid_argument");
+        EXPECT_EQ(parsed.error().code, Code::invalid_argument);
         EXPECT_NE(parsed.error().message.find("http://HOST:PORT"), std::string::npos);
     }
 }
@@ -85,7 +85,7 @@ TEST(ServerAddresses, of_which_one_makes_no_sense_are_refused_with_its_reason) {
                              "http://a,http://b/path", "http://a http://b"}) {
         const auto parsed = parse_servers(urls);
         ASSERT_FALSE(parsed) << urls;
-        EXPECT_EQ(parsed.error().code, "invalid_argument");
+        EXPECT_EQ(parsed.error().code, Code::invalid_argument);
         EXPECT_NE(parsed.error().message.find("http://HOST:PORT"), std::string::npos);
     }
 }

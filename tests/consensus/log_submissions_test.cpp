@@ -19,7 +19,7 @@ std::vector<std::string> answers(LogSubmissions& submissions) {
     while (auto answer = submissions.take_answer()) {
         const auto& outcome = answer->outcome;
         said.push_back(std::to_string(answer->asker.number) + ':' +
-                       (outcome ? std::to_string(*outcome) : outcome.error().code) +
+                       (outcome ? std::to_string(*outcome) : std::string(outcome.error().code.name())) +
                        (answer->certainly_not ? "!" : ""));
     }
     return said;
@@ -45,7 +45,7 @@ TEST(LogSubmissions, are_refused_when_the_only_disk_has_refused_them) {
     for (std::uint64_t number : {1, 2})
         submissions.queue(waiting(number));
     EXPECT_EQ(submissions.place(10), "v");
-    submissions.disk_failed({"storage_failed", "the disk is full"});
+    submissions.disk_failed({Code::storage_failed, "the disk is full"});
     EXPECT_EQ(answers(submissions), Said{"1:storage_failed"}) << "not certainly never: the disk is asked again";
     submissions.applied_to(10);
     EXPECT_EQ(answers(submissions), Said{});
@@ -93,21 +93,21 @@ TEST(LogSubmissions, of_a_deposed_leader_are_answered_at_once) {
 
 TEST(LogSubmissions, have_limits) {
     LogSubmissions submissions(1);
-    EXPECT_EQ(submissions.refusal(ReplicatedLog::max_value_bytes + 1)->code, "too_large");
-    EXPECT_FALSE(submissions.refusal(ReplicatedLog::max_value_bytes));
+    EXPECT_EQ(submissions.check_room(ReplicatedLog::max_value_bytes + 1).error().code, Code::too_large);
+    EXPECT_TRUE(submissions.check_room(ReplicatedLog::max_value_bytes));
     for (std::size_t i = 0; i < ReplicatedLog::max_submissions; ++i) {
-        ASSERT_FALSE(submissions.refusal(1));
+        ASSERT_TRUE(submissions.check_room(1));
         submissions.queue(waiting(i));
     }
-    EXPECT_EQ(submissions.refusal(1)->code, "too_many");
+    EXPECT_EQ(submissions.check_room(1).error().code, Code::too_many);
     LogSubmissions large(1);
     const std::string value(ReplicatedLog::max_value_bytes, 'x');
     std::size_t taken = 0;
-    for (; !large.refusal(value.size()); ++taken)
+    for (; large.check_room(value.size()); ++taken)
         large.queue(waiting(taken, noon, value));
     EXPECT_EQ(taken, ReplicatedLog::max_submission_bytes / ReplicatedLog::max_value_bytes);
     large.place(1);
-    EXPECT_FALSE(large.refusal(value.size())) << "what is in the log has a limit of its own";
+    EXPECT_TRUE(large.check_room(value.size())) << "what is in the log has a limit of its own";
 }
 
 }  // namespace

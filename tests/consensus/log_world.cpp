@@ -30,7 +30,7 @@ std::map<LogIndex, std::string> decode(const std::string& text) {
 void WorldDisk::complete(bool fails) {
     Job job = std::move(queue_.front());
     queue_.pop_front();
-    if (fails) return job.done(Error{"storage_failed", "the disk is full"});
+    if (fails) return job.done(Error{Code::storage_failed, "the disk is full"});
     store(job.write);
     job.done({});
 }

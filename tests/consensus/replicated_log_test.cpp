@@ -175,7 +175,9 @@ class LeaderOfThree : public OneOfThree {
         write();
         hear(0, LogPromise{own, true, own, 0, {}, {}});
         EXPECT_TRUE(log_.leads());
-        log_.append("v", [this](const Result<LogIndex>& at) { came_of_it = at ? "done" : at.error().code; });
+        log_.append("v", [this](const Result<LogIndex>& at) {
+            came_of_it = at ? "done" : std::string(at.error().code.name());
+        });
         sent_.clear();
     }
 
@@ -190,7 +192,9 @@ TEST_F(LeaderOfThree, refuses_at_once_what_no_majority_of_the_disks_takes) {
     EXPECT_EQ(came_of_it, "storage_failed");
     ASSERT_EQ(said<LogAccept>().size(), 2U) << "the others hear it, for those who asked through them";
     EXPECT_TRUE(said<LogAccept>()[0].second.disks_fail);
-    log_.append("w", [this](const Result<LogIndex>& at) { came_of_it = at ? "done" : "again " + at.error().code; });
+    log_.append("w", [this](const Result<LogIndex>& at) {
+        came_of_it = at ? "done" : "again " + std::string(at.error().code.name());
+    });
     EXPECT_EQ(came_of_it, "again storage_failed");
 }
 
@@ -198,9 +202,11 @@ TEST_F(LeaderOfThree, commits_again_as_soon_as_a_majority_of_the_disks_is_well) 
     disk_.complete(true);
     hear(0, LogAccepted{own, true, own, 0, true});
     EXPECT_EQ(came_of_it, "storage_failed");
-    log_.append("w", [this](const Result<LogIndex>& at) { came_of_it = at ? "done" : at.error().code; });
+    log_.append("w",
+                [this](const Result<LogIndex>& at) { came_of_it = at ? "done" : std::string(at.error().code.name()); });
     hear(0, LogAccepted{own, true, own, 1});
-    log_.append("x", [this](const Result<LogIndex>& at) { came_of_it = at ? "done" : at.error().code; });
+    log_.append("x",
+                [this](const Result<LogIndex>& at) { came_of_it = at ? "done" : std::string(at.error().code.name()); });
     hear(0, LogAccepted{own, true, own, 3});
     hear(2, LogAccepted{own, true, own, 3});
     EXPECT_EQ(came_of_it, "done");
@@ -210,7 +216,8 @@ TEST_F(LeaderOfThree, commits_again_as_soon_as_a_majority_of_the_disks_is_well) 
 TEST_F(OneOfThree, refuses_what_it_sent_to_a_leader_that_says_that_the_disks_fail) {
     hear(0, LogAccept{old_leader, 0, {}});
     std::string came_of_it;
-    log_.append("v", [&](const Result<LogIndex>& at) { came_of_it = at ? "done" : at.error().code; });
+    log_.append("v",
+                [&](const Result<LogIndex>& at) { came_of_it = at ? "done" : std::string(at.error().code.name()); });
     ASSERT_EQ(said<LogSubmit>().size(), 1U);
     hear(0, LogAccept{old_leader, 0, {}});
     EXPECT_EQ(came_of_it, "");

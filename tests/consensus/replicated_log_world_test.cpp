@@ -20,7 +20,7 @@ class ThreeNodes : public testing::Test {
     bool acknowledged(int number) const { return world_.outcome(number) && *world_.outcome(number); }
     std::string refusal(int number) const {
         const auto outcome = world_.outcome(number);
-        return outcome && !*outcome ? outcome->error().code : "";
+        return outcome && !*outcome ? std::string(outcome->error().code.name()) : "";
     }
     void expect_everywhere(const Values& values) {
         for (store::quorum::NodeIndex node = 0; node < 3; ++node)
@@ -258,10 +258,10 @@ TEST_F(ThreeNodes, bound_what_waits) {
 }
 
 TEST_F(ThreeNodes, refuse_an_entry_that_is_too_large) {
-    std::string code;
+    ErrorCode code;
     world_.log(0).append(std::string(ReplicatedLog::max_value_bytes + 1, 'x'),
                          [&](const Result<LogIndex>& outcome) { code = outcome.error().code; });
-    EXPECT_EQ(code, "too_large");
+    EXPECT_EQ(code, Code::too_large);
 }
 
 TEST(ReplicatedLog, an_answer_may_append_the_next) {

@@ -10,12 +10,12 @@ namespace {
 
 std::string code_of(const pb::RelayMessage& wire) {
     const auto message = decode(wire.SerializeAsString());
-    return message ? "ok" : message.error().code;
+    return message ? "ok" : std::string(message.error().code.name());
 }
 
 std::string code_of(const pb::LeaseUpdateRequest& wire) {
     const auto update = decode_update(wire.SerializeAsString());
-    return update ? "ok" : update.error().code;
+    return update ? "ok" : std::string(update.error().code.name());
 }
 
 pb::LeaseUpdateRequest registration() {
@@ -51,8 +51,8 @@ TEST(Renewal, of_a_name_of_thirty_bytes_is_a_frame_of_less_than_240_bytes) {
 
 TEST(DiscoveryMessages, of_no_known_kind_are_malformed) {
     EXPECT_EQ(code_of(pb::RelayMessage{}), "malformed");
-    EXPECT_EQ(decode("\xff\xff\xff").error().code, "malformed");
-    EXPECT_EQ(decode(std::string_view("\xa2\x06\x00", 3)).error().code, "malformed") << "a kind of a later version";
+    EXPECT_EQ(decode("\xff\xff\xff").error().code, Code::malformed);
+    EXPECT_EQ(decode(std::string_view("\xa2\x06\x00", 3)).error().code, Code::malformed) << "a kind of a later version";
 }
 
 TEST(DiscoveryMessages, that_are_larger_than_a_frame_are_malformed) {
@@ -61,7 +61,7 @@ TEST(DiscoveryMessages, that_are_larger_than_a_frame_are_malformed) {
     EXPECT_EQ(code_of(wire), "ok");
     wire.mutable_update()->set_request(std::string(max_frame_bytes, 'x'));
     EXPECT_EQ(code_of(wire), "malformed");
-    EXPECT_EQ(decode_update(std::string(max_frame_bytes + 1, '\0')).error().code, "malformed");
+    EXPECT_EQ(decode_update(std::string(max_frame_bytes + 1, '\0')).error().code, Code::malformed);
 }
 
 TEST(DiscoveryMessages, have_tickets_of_one_length_only) {
@@ -105,7 +105,7 @@ TEST(DiscoveryMessages, whose_texts_numbers_or_times_are_out_of_range_are_malfor
 TEST(Updates, of_no_known_action_are_malformed) {
     pb::LeaseUpdateRequest wire;
     EXPECT_EQ(code_of(wire), "malformed");
-    EXPECT_EQ(decode_update("").error().code, "malformed");
+    EXPECT_EQ(decode_update("").error().code, Code::malformed);
     wire.set_action(static_cast<pb::LeaseUpdateRequest::Action>(4));
     EXPECT_EQ(code_of(wire), "malformed");
     EXPECT_EQ(code_of(registration()), "ok");

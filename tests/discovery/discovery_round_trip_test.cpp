@@ -43,7 +43,7 @@ RC_GTEST_PROP(DiscoveryRoundTrip, bytes_that_were_changed_are_refused_or_read_wi
             body[random.below(body.size())] = static_cast<char>(random.next());
             const auto heard = decode(body);
             if (!heard) {
-                RC_ASSERT(heard.error().code == "malformed");
+                RC_ASSERT(heard.error().code == Code::malformed);
                 continue;
             }
             // What was let through can be said again, and is let through again.

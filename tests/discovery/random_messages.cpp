@@ -30,6 +30,10 @@ std::string RandomMessages::bytes(std::size_t most) {
     return exactly(number(most + 1));
 }
 
+ErrorCode RandomMessages::code() {
+    return ErrorCode::named(bytes(ErrorCode::max_bytes));
+}
+
 Duration RandomMessages::duration() {
     return std::chrono::milliseconds{number(49ULL * 24 * 3600 * 1000 + 1)};
 }
@@ -55,7 +59,7 @@ Update RandomMessages::update() {
 UpdateResponse RandomMessages::response() {
     UpdateResponse response;
     response.number = static_cast<std::uint32_t>(number(UINT32_MAX));
-    response.code = bytes(64);
+    if (random_.below(2) == 0) response.refused = code();
     response.message = bytes(4096);
     response.name = bytes(255);
     response.token = number(token_end);
@@ -84,7 +88,7 @@ Message RandomMessages::of_kind(std::size_t kind) {
         case 5:
             return StreamRefused{exactly(ticket_bytes), bytes(4096), number(2) == 1};
         case 6:
-            return Withdrawn{bytes(255), number(token_end), bytes(64), bytes(4096)};
+            return Withdrawn{bytes(255), number(token_end), code(), bytes(4096)};
         case 7:
             return MayRetry{bytes(255), duration()};
         case 8:
@@ -94,7 +98,7 @@ Message RandomMessages::of_kind(std::size_t kind) {
         case 10:
             return StreamOpened{};
         default:
-            return StreamFailed{bytes(64), bytes(4096), bytes(512)};
+            return StreamFailed{code(), bytes(4096), bytes(512)};
     }
 }
 

@@ -19,6 +19,7 @@ class RandomMessages {
     std::uint64_t number(std::uint64_t below);
     std::string bytes(std::size_t most);
     std::string exactly(std::size_t count);
+    ErrorCode code();
     Duration duration();
     UpdateResponse response();
 

@@ -57,7 +57,7 @@ TEST_F(DialTest, says_why_it_cannot_connect) {
     dial(loop, {"127.0.0.1", deaf_port}, 60s, [&](Result<tcp::socket> socket) { found.emplace(std::move(socket)); });
     run_until([&] { return found.has_value(); });
     ASSERT_FALSE(*found);
-    EXPECT_EQ(found->error().code, "unreachable");
+    EXPECT_EQ(found->error().code, Code::unreachable);
     EXPECT_FALSE(found->error().message.empty());
 }
 

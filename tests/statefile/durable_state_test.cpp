@@ -147,7 +147,7 @@ TEST_F(DurableStateTest, refuses_more_writes_than_may_wait) {
     run_loop();
     EXPECT_EQ(answers, many) << "each call has one answer";
     ASSERT_FALSE(failures_.empty());
-    EXPECT_EQ(failures_.front().code, "storage_failed");
+    EXPECT_EQ(failures_.front().code, Code::storage_failed);
 }
 
 TEST_F(DurableStateTest, lowers_the_longest_ttl_when_the_old_leases_have_ended) {
@@ -197,7 +197,7 @@ TEST_F(DurableStateTest, writes_fail_after_the_stop_and_say_so) {
         run_loop();
         ASSERT_TRUE(answer);
         ASSERT_FALSE(*answer);
-        EXPECT_EQ(answer->error().code, "storage_failed");
+        EXPECT_EQ(answer->error().code, Code::storage_failed);
     }
 }
 

@@ -54,7 +54,7 @@ class StateDbNodeTest : public testing::Test {
 
     std::string refusal_of(const StateOwner& owner) {
         const auto opened = open(owner);
-        return opened ? "accepted" : opened.error().code + ": " + opened.error().message;
+        return opened ? "accepted" : std::string(opened.error().code.name()) + ": " + opened.error().message;
     }
 
     ScratchDir scratch_;

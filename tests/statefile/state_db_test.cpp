@@ -75,7 +75,7 @@ class StateDbTest : public testing::Test {
         EXPECT_EQ(content(), bytes) << "a file that is refused is left alone";
         if (opened) return "accepted";
         EXPECT_NE(opened.error().message.find(path()), std::string::npos) << opened.error().message;
-        return opened.error().code;
+        return std::string(opened.error().code.name());
     }
 
     ScratchDir scratch_;
@@ -346,7 +346,7 @@ TEST_F(StateDbTest, refuses_a_file_that_is_gone_while_its_log_is_there) {
     std::ofstream(path() + "-wal") << "log";
     const auto opened = StateDb::open(path(), {"boot", noon});
     ASSERT_FALSE(opened);
-    EXPECT_EQ(opened.error().code, "state_corrupt");
+    EXPECT_EQ(opened.error().code, Code::state_corrupt);
     EXPECT_FALSE(std::filesystem::exists(path()));
 }
 
@@ -355,7 +355,7 @@ TEST_F(StateDbTest, refuses_a_file_of_a_newer_version) {
     Sqlite(path()).run("PRAGMA user_version = 99");
     const auto opened = StateDb::open(path(), {"boot", noon});
     ASSERT_FALSE(opened);
-    EXPECT_EQ(opened.error().code, "state_too_new");
+    EXPECT_EQ(opened.error().code, Code::state_too_new);
 }
 
 TEST_F(StateDbTest, refuses_a_file_of_an_unreleased_version) {
@@ -363,7 +363,7 @@ TEST_F(StateDbTest, refuses_a_file_of_an_unreleased_version) {
     Sqlite(path()).run("PRAGMA user_version = 6");
     const auto opened = StateDb::open(path(), {"boot", noon});
     ASSERT_FALSE(opened);
-    EXPECT_EQ(opened.error().code, "state_too_old");
+    EXPECT_EQ(opened.error().code, Code::state_too_old);
     EXPECT_NE(opened.error().message.find("move the whole directory away"), std::string::npos);
 }
 
@@ -372,26 +372,26 @@ TEST_F(StateDbTest, refuses_values_that_cannot_be_and_a_record_that_cannot_be_re
     Sqlite(path()).run("UPDATE meta SET value = -1 WHERE name = 'token_ceiling'");
     const auto negative = StateDb::open(path(), {"boot", noon});
     ASSERT_FALSE(negative);
-    EXPECT_EQ(negative.error().code, "state_corrupt");
+    EXPECT_EQ(negative.error().code, Code::state_corrupt);
 
     Sqlite(path()).run("UPDATE meta SET value = 5 WHERE name = 'token_ceiling'");
     for (const char* ttl : {"-1", "86400000000001"}) {
         Sqlite(path()).run(("UPDATE meta SET value = " + std::string(ttl) + " WHERE name = 'ttl_max_ns'").c_str());
         const auto impossible = StateDb::open(path(), {"boot", noon});
         ASSERT_FALSE(impossible) << ttl;
-        EXPECT_EQ(impossible.error().code, "state_corrupt");
+        EXPECT_EQ(impossible.error().code, Code::state_corrupt);
     }
 
     Sqlite(path()).run("UPDATE meta SET value = 0 WHERE name = 'ttl_max_ns'; DELETE FROM meta WHERE name = 'clean'");
     const auto missing = StateDb::open(path(), {"boot", noon});
     ASSERT_FALSE(missing);
-    EXPECT_EQ(missing.error().code, "state_corrupt");
+    EXPECT_EQ(missing.error().code, Code::state_corrupt);
 
     Sqlite(path()).run(
         "INSERT INTO meta VALUES ('clean', 1); INSERT INTO records VALUES ('a', x'ff', 0, 0, 0, 0, 0, 0)");
     const auto begun = open({"boot", noon})->begin([](auto&&...) {});
     ASSERT_FALSE(begun);
-    EXPECT_EQ(begun.error().code, "state_corrupt");
+    EXPECT_EQ(begun.error().code, Code::state_corrupt);
     EXPECT_EQ(open({"boot", noon})->found().last_stop, LastStop::clean) << "a start that failed changed nothing";
 }
 

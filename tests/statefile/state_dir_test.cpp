@@ -58,7 +58,7 @@ TEST(StateDir, refuses_a_second_server_and_names_the_first) {
     ASSERT_TRUE(first);
     const auto second = StateDir::open(scratch.path());
     ASSERT_FALSE(second);
-    EXPECT_EQ(second.error().code, "state_in_use");
+    EXPECT_EQ(second.error().code, Code::state_in_use);
     EXPECT_NE(second.error().message.find(scratch.path()), std::string::npos) << second.error().message;
     EXPECT_NE(second.error().message.find("process " + std::to_string(::getpid())), std::string::npos)
         << second.error().message;
@@ -78,7 +78,7 @@ TEST(StateDir, says_what_is_wrong_with_a_path_that_cannot_be_a_directory) {
     std::ofstream(scratch.file("plain")) << "text";
     const auto directory = StateDir::open(scratch.file("plain/below"));
     ASSERT_FALSE(directory);
-    EXPECT_EQ(directory.error().code, "state_unusable");
+    EXPECT_EQ(directory.error().code, Code::state_unusable);
     EXPECT_NE(directory.error().message.find("plain"), std::string::npos) << directory.error().message;
     EXPECT_FALSE(StateDir::open(""));
 }

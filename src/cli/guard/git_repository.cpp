@@ -45,7 +45,7 @@ Result<pid_t> start(std::vector<std::string>& words, int output) {
     arguments.push_back(nullptr);
     pid_t child = 0;
     const int failed = posix_spawnp(&child, "git", &plan.actions, nullptr, arguments.data(), environ);
-    if (failed != 0) return Error{"no_git", fmt::format("cannot run git: {}", std::strerror(failed))};
+    if (failed != 0) return Error{Code::no_git, fmt::format("cannot run git: {}", std::strerror(failed))};
     return child;
 }
 
@@ -72,7 +72,7 @@ int exit_status_of(pid_t child) {
 /// Runs git and returns its output. Its standard error is not shown: the error names the command.
 Result<std::string> run_git(std::vector<std::string> words) {
     std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return Error{"no_git", "cannot run git: no file descriptor is left"};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return Error{Code::no_git, "cannot run git: no file descriptor is left"};
     Fd reading{ends[0]};
     Fd writing{ends[1]};
     const auto child = start(words, writing.get());
@@ -84,8 +84,8 @@ Result<std::string> run_git(std::vector<std::string> words) {
     std::string asked;
     for (const std::string& word : words)
         asked += (asked.empty() ? "" : " ") + word;
-    if (!text) return Error{"git_failed", fmt::format("'{}' printed more than 256 MiB", asked)};
-    if (status != 0) return Error{"git_failed", fmt::format("'{}' failed with exit code {}", asked, status)};
+    if (!text) return Error{Code::git_failed, fmt::format("'{}' printed more than 256 MiB", asked)};
+    if (status != 0) return Error{Code::git_failed, fmt::format("'{}' failed with exit code {}", asked, status)};
     return *text;
 }
 
@@ -139,7 +139,7 @@ Result<std::vector<TouchedFile>> read_raw_diff(std::string_view output) {
         const auto path = summary ? take_field(output) : std::nullopt;
         const auto change = path ? change_of(*summary) : std::nullopt;
         if (!change || path->empty())
-            return Error{"git_failed", "git printed a list of changes that holdfast cannot read"};
+            return Error{Code::git_failed, "git printed a list of changes that holdfast cannot read"};
         files.push_back({std::string(*path), *change});
     }
     return files;
@@ -148,8 +148,8 @@ Result<std::vector<TouchedFile>> read_raw_diff(std::string_view output) {
 Result<GitRepository> GitRepository::open_for_hook() {
     GitRepository repository{""};
     const auto found = repository.ask_line({"rev-parse", "--git-dir"});
-    if (!found && found.error().code == "no_git") return found.error();
-    if (!found) return Error{"no_repository", "this directory is not in a git repository"};
+    if (!found && found.error().code == Code::no_git) return found.error();
+    if (!found) return Error{Code::no_repository, "this directory is not in a git repository"};
     if (auto root = repository.ask_line({"rev-parse", "--show-toplevel"})) repository.root_ = std::move(*root);
     return repository;
 }
@@ -157,9 +157,9 @@ Result<GitRepository> GitRepository::open_for_hook() {
 Result<GitRepository> GitRepository::open(const std::string& directory) {
     GitRepository repository{directory};
     auto root = repository.ask_line({"rev-parse", "--show-toplevel"});
-    if (!root && root.error().code == "no_git") return root.error();
+    if (!root && root.error().code == Code::no_git) return root.error();
     if (!root || root->empty())
-        return Error{"no_repository",
+        return Error{Code::no_repository,
                      fmt::format("{} is not in a git work tree", directory.empty() ? "this directory" : directory)};
     repository.root_ = std::move(*root);
     return repository;

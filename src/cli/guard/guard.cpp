@@ -122,7 +122,7 @@ class Check {
     /// Each commit is checked once: when it first enters a branch, or else when it is pushed.
     int check_commits(bool pushed) {
         const auto input = read_input();
-        if (!input) return show_failure({"git_failed", "git passed more than 32 MiB of refs to the hook"});
+        if (!input) return show_failure({Code::git_failed, "git passed more than 32 MiB of refs to the hook"});
         CheckedCommits checked = checked_commits(repository_);
         const auto found = pushed ? new_in_push(repository_, checked, read_pushed(*input))
                                   : new_in_branches(repository_, checked, read_transaction(*input));
@@ -155,9 +155,9 @@ class Check {
     int no_answer(const Error& error, std::size_t files) {
         const bool offline_is_fine =
             arguments_.guard.allow_offline || repository_.flag("holdfast.allowOffline").value_or(false);
-        if (error.code != "unreachable" || !offline_is_fine) {
+        if (error.code != Code::unreachable || !offline_is_fine) {
             const int exit_code = fail(screen_, error);
-            if (error.code == "unreachable")
+            if (error.code == Code::unreachable)
                 screen_.note("to commit without a server, run 'git config holdfast.allowOffline true'");
             return exit_code;
         }

@@ -48,7 +48,7 @@ bool is_ours(const std::string& path) {
 }
 
 Error failed(const std::string& what, const std::error_code& why) {
-    return {"storage_failed", fmt::format("cannot {}: {}", what, why.message())};
+    return {Code::storage_failed, fmt::format("cannot {}: {}", what, why.message())};
 }
 
 /// Writes atomically: git must never run half a hook.
@@ -60,7 +60,7 @@ Result<void> write_hook(const std::string& path, const std::string& text) {
     std::ofstream file{fresh, std::ios::binary | std::ios::trunc};
     file << text;
     file.close();
-    if (!file) return Error{"storage_failed", "cannot write " + fresh};
+    if (!file) return Error{Code::storage_failed, "cannot write " + fresh};
     fs::permissions(fresh, fs::perms(0755), why);
     if (!why) fs::rename(fresh, path, why);
     if (why) return failed("write " + path, why);
@@ -83,7 +83,7 @@ Result<std::string> GuardHook::install(const std::string& program, bool replace)
     const bool another = exists(path_) && !is_ours(path_);
     std::error_code why;
     if (another && exists(aside()))
-        return Error{"hook_exists", fmt::format("both {} and {} exist; remove one of them first", path_, aside())};
+        return Error{Code::hook_exists, fmt::format("both {} and {} exist; remove one of them first", path_, aside())};
     if (another) fs::rename(path_, aside(), why);
     if (why) return failed("rename " + path_, why);
     if (const auto written = write_hook(path_, script(name_, program, !replace)); !written) return written.error();

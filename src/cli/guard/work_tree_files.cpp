@@ -92,7 +92,7 @@ Result<void> PathWalk::step(const std::string& part) {
         return {};
     }
     if (kind_ == FileKind::file)
-        return Error{"invalid_argument", fmt::format("'{}' is a file, so nothing is below it", place_)};
+        return Error{Code::invalid_argument, fmt::format("'{}' is a file, so nothing is below it", place_)};
     const auto name = kind_ == FileKind::missing ? Result<std::string>(part) : spelled(part);
     if (!name) return name.error();
     place_ += "/" + *name;
@@ -104,7 +104,7 @@ Result<void> PathWalk::step(const std::string& part) {
 Result<void> PathWalk::follow_link(std::vector<std::string>& parts) {
     const std::string target = files_.target(place_);
     if (++links_ > max_links || target.empty())
-        return Error{"invalid_argument", fmt::format("'{}' is a symbolic link that cannot be followed", place_)};
+        return Error{Code::invalid_argument, fmt::format("'{}' is a symbolic link that cannot be followed", place_)};
     start_at(target.starts_with('/') ? "" : place_.substr(0, place_.rfind('/')));
     auto on_the_way = split_path(target);
     std::reverse(on_the_way.begin(), on_the_way.end());
@@ -130,7 +130,7 @@ Result<std::string> PathWalk::spelled(const std::string& part) const {
     if (!alike) return part;
     if (exists) return *alike;
     if (exact_) return part;
-    return Error{"invalid_argument",
+    return Error{Code::invalid_argument,
                  fmt::format("there is no '{}', but there is '{}': use that spelling, or give FILE:/… for a new file "
                              "whose name differs only by case",
                              part, *alike)};

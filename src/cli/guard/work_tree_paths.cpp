@@ -117,7 +117,7 @@ class PathResolution {
         return place.size() <= root_.size() ? "" : place.substr(root_.size() + 1);
     }
 
-    static Error refuse(std::string message) { return {"invalid_argument", std::move(message)}; }
+    static Error refuse(std::string message) { return {Code::invalid_argument, std::move(message)}; }
 
     Error outside() const {
         const std::string inner = text_.substr(std::min(text_.find_first_not_of('/'), text_.size()));

@@ -24,7 +24,7 @@ constexpr std::string_view escaped_for_shells = " ()[]{}'\"&$;!#,";
 
 template <class... Values>
 Error unusable(fmt::format_string<Values...> format, Values&&... values) {
-    return {"invalid_argument", fmt::format(format, std::forward<Values>(values)...)};
+    return {Code::invalid_argument, fmt::format(format, std::forward<Values>(values)...)};
 }
 
 bool starts_with_ignoring_case(std::string_view text, std::string_view lower) {

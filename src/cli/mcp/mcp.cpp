@@ -26,7 +26,7 @@ Result<std::string> root_of(const McpOptions& options, const std::optional<guard
     if (options.root.empty()) return repository ? repository->root() : std::string{};
     std::error_code why;
     const auto root = std::filesystem::canonical(options.root, why);
-    if (why) return Error{"invalid_argument", fmt::format("--root {}: {}", options.root, why.message())};
+    if (why) return Error{Code::invalid_argument, fmt::format("--root {}: {}", options.root, why.message())};
     return root.string();
 }
 

@@ -18,11 +18,11 @@ constexpr std::size_t max_paths = 16;
 
 /// The reason of a loss, in words for a model.
 Error told(const Failure& lost) {
-    const auto code = code_in(lost.code);
-    if (code == Code::stale_epoch) return {lost.code, "a newer process of this agent has taken over"};
+    const ErrorCode code = ErrorCode::named(lost.code);
+    if (code == Code::stale_epoch) return {code, "a newer process of this agent has taken over"};
     // Expiry alone explains nothing.
-    if (lost.code == "unreachable" || code == Code::lease_expired) return {"", "it could not be renewed in time"};
-    return {lost.code, lost.message};
+    if (code == Code::unreachable || code == Code::lease_expired) return {{}, "it could not be renewed in time"};
+    return {code, lost.message};
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ Result<std::vector<client::RenewReply>> McpLeases::renew(client::Transport& way,
         if (deadlines.held(now))
             keep(grant, deadlines);
         else
-            reply = Error{"unreachable", "the server's answer came too late to be of use"};
+            reply = Error{Code::unreachable, "the server's answer came too late to be of use"};
     }
     return replies;
 }

@@ -31,7 +31,7 @@ class McpLeases {
     struct Lost {
         std::string id;
         std::string resource;
-        std::string code;  ///< code of the refusal that ended it; empty: no server answered in time
+        ErrorCode code;  ///< code of the refusal that ended it; without a name: no server answered in time
         std::string why;
     };
 

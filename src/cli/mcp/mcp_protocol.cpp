@@ -26,7 +26,7 @@ constexpr std::int64_t cache_ms = 3'600'000;
 
 using Kind = JsonValue::Kind;
 
-enum ErrorCode : int {
+enum JsonRpcCode : int {
     parse_error = -32700,
     invalid_request = -32600,
     method_not_found = -32601,

@@ -59,7 +59,7 @@ bool is_same(const JsonValue& id, const JsonValue& other) {
 }
 
 McpOutcome too_many() {
-    auto content = error_object({"too_many_calls", "at most 64 calls at once"});
+    auto content = error_object({Code::too_many_calls, "at most 64 calls at once"});
     content.set("lost", JsonValue::List{});
     return {"Too many calls at once; wait for some of them and try again.", std::move(content), true};
 }

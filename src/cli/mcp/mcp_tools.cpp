@@ -188,7 +188,7 @@ McpOutcome McpTools::verify(Api& api, McpArguments& arguments) {
         active += state == "ACTIVE" ? 1 : 0;
         if (state != "ACTIVE")
             leases_.lose(result["id"].text,
-                         {state == "EXPIRED" ? "lease_expired" : "", "the server says it is " + state});
+                         {state == "EXPIRED" ? ErrorCode(Code::lease_expired) : ErrorCode{}, "the server says it is " + state});
     }
     return {fmt::format("{} of {} active.", active, names.size()),
             JsonValue::object({{"results", answer->body["results"].items}}), false};
@@ -254,7 +254,7 @@ Result<guard::ResolvedPath> McpTools::named(const std::string& path) const {
     if (!config_.root.empty()) return guard::resolve_path(files_, config_.root, path);
     if (guard::names_a_file(path)) return guard::resolve_path(guard::UnknownFiles{}, "/", path);
     return Error{
-        "invalid_argument",
+        Code::invalid_argument,
         fmt::format("there is no work tree, so a path cannot be resolved; give a resource such as FILE:/{}, or "
                     "start 'holdfast mcp' with --root",
                     path)};

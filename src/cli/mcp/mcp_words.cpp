@@ -109,8 +109,8 @@ std::string advice(const std::string& code, std::chrono::milliseconds retry_in) 
 }
 
 McpOutcome no_server(const Error& error) {
-    if (code_in(error.code) == Code::cancelled) return {"The call was cancelled.", error_object(error), true};
-    const std::string message = error.code == "unreachable" ? describe_unreachable(error.message) : error.message;
+    if (error.code == Code::cancelled) return {"The call was cancelled.", error_object(error), true};
+    const std::string message = error.code == Code::unreachable ? describe_unreachable(error.message) : error.message;
     return {fmt::format("No answer from the Holdfast server: {}. Do not change what you have not claimed; tell the "
                         "user, or try again later.",
                         message),
@@ -129,12 +129,13 @@ JsonValue to_json(const Conflict& conflict) {
 
 /// A server's refusal, as opposed to a failure to get an answer.
 bool is_refusal(const Failure& failure) {
-    return failure.code != "unreachable" && failure.code != "bad_answer" && code_in(failure.code) != Code::cancelled;
+    const auto code = code_in(failure.code);
+    return code != Code::unreachable && code != Code::bad_answer && code != Code::cancelled;
 }
 
 McpOutcome refused(const Failure& failure) {
     const std::string conflicts = describe(failure.conflicts);
-    auto content = error_object({failure.code, failure.message});
+    auto content = error_object({ErrorCode::named(failure.code), failure.message});
     JsonValue::List list;
     for (const Conflict& conflict : failure.conflicts)
         list.push_back(to_json(conflict));
@@ -198,15 +199,15 @@ std::string mcp_instructions(const std::string& holder, const std::string& root)
 
 McpOutcome wrong_arguments(const std::string& problem) {
     return {fmt::format("Wrong arguments: {}. Correct them and call again.", problem),
-            error_object({"invalid_argument", problem}), true};
+            error_object({Code::invalid_argument, problem}), true};
 }
 
 McpOutcome not_done(const Error& error) {
-    return not_done(Failure{.code = error.code, .message = error.message});
+    return not_done(Failure{.code = std::string(error.code.name()), .message = error.message});
 }
 
 McpOutcome not_done(const Failure& failure) {
-    return is_refusal(failure) ? refused(failure) : no_server({failure.code, failure.message});
+    return is_refusal(failure) ? refused(failure) : no_server({ErrorCode::named(failure.code), failure.message});
 }
 
 McpOutcome not_done(const Result<Answer>& answer) {
@@ -253,7 +254,7 @@ void report_lost(McpOutcome& outcome, const std::vector<McpLeases::Lost>& lost) 
     std::string names;
     for (const McpLeases::Lost& lease : lost) {
         auto one = JsonValue::object({{"id", lease.id}, {"resource", lease.resource}, {"why", lease.why}});
-        if (!lease.code.empty()) one.set("code", lease.code);
+        if (lease.code != ErrorCode{}) one.set("code", lease.code.name());
         list.push_back(std::move(one));
         names += fmt::format("{}{} ({})", names.empty() ? "" : "; ", lease.resource, lease.why);
     }

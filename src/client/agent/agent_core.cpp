@@ -22,9 +22,10 @@ LeftBehind to_left_behind(const client::VerifiedLease& lease) {
 
 Failure to_failure(const Error& error) {
     const bool silent =
-        error.code == "unreachable" || code_in(error.code) == Code::cancelled || error.code == "bad_answer";
+        error.code == Code::unreachable || error.code == Code::cancelled || error.code == Code::bad_answer;
     const Outcome outcome = silent ? Outcome::unreachable : client::outcome_of(error.code, 400);
-    return {.outcome = outcome, .code = silent ? "unreachable" : error.code, .message = error.message};
+    const ErrorCode code = silent ? Code::unreachable : error.code;
+    return {.outcome = outcome, .code = std::string(code.name()), .message = error.message};
 }
 
 Agent::Core::Core(std::shared_ptr<Client::Core> of, AgentOptions options)
@@ -38,15 +39,15 @@ std::optional<Failure> Agent::Core::start() {
     if (started_) return std::nullopt;
     if (client->problem) return to_failure(*client->problem);
     if (digest().epoch == 0) {
-        if (const auto error = load()) return to_failure(*error);
+        if (const auto loaded = load(); !loaded) return to_failure(loaded.error());
     }
-    if (const auto error = settle_life()) return to_failure(*error);
+    if (const auto settled = settle_life(); !settled) return to_failure(settled.error());
     started_ = true;
     return std::nullopt;
 }
 
 /// Determines the epoch of this incarnation and saves it. Without a digest only the server knows the last epoch.
-std::optional<Error> Agent::Core::load() {
+Result<void> Agent::Core::load() {
     std::unique_lock lock(mutex_);
     auto loaded = file_.load();
     lock.unlock();
@@ -55,7 +56,7 @@ std::optional<Error> Agent::Core::load() {
     if (*loaded) {
         next = std::move(**loaded);
         if (next.id != client->holder)
-            return Error{"invalid_argument",
+            return Error{Code::invalid_argument,
                          fmt::format("the digest belongs to the agent '{}', not to this one", next.id)};
         ++next.epoch;
     } else {
@@ -66,7 +67,7 @@ std::optional<Error> Agent::Core::load() {
         next.epoch = known->created ? known->epoch : known->epoch + 1;
     }
     if (auto saved = save(std::move(next)); !saved) return saved.error();
-    return std::nullopt;
+    return {};
 }
 
 /// The priority of the first incarnation is kept by every later one (G5).
@@ -76,7 +77,7 @@ Result<client::AgentKnown> Agent::Core::register_life(std::optional<std::uint64_
 }
 
 /// Registers the saved epoch, and asks the server which leases of the previous incarnation are left (R3).
-std::optional<Error> Agent::Core::settle_life() {
+Result<void> Agent::Core::settle_life() {
     client::agent::Digest life = digest();
     client->epoch->set(life.epoch);
     const auto known = register_life(life.epoch);
@@ -90,7 +91,7 @@ std::optional<Error> Agent::Core::settle_life() {
     const std::lock_guard lock(mutex_);
     left_.clear();
     std::transform(verified->begin(), verified->end(), std::back_inserter(left_), to_left_behind);
-    return std::nullopt;
+    return {};
 }
 
 std::optional<Failure> Agent::Core::begin_next_life() {
@@ -98,7 +99,7 @@ std::optional<Failure> Agent::Core::begin_next_life() {
     client::agent::Digest next = digest();
     ++next.epoch;
     if (auto saved = save(std::move(next)); !saved) return to_failure(saved.error());
-    if (const auto error = settle_life()) return to_failure(*error);
+    if (const auto settled = settle_life(); !settled) return to_failure(settled.error());
     return std::nullopt;
 }
 

@@ -58,9 +58,9 @@ struct Agent::Core {
     const std::shared_ptr<client::Transport> asks;  ///< for calls that may take long: stop() ends them
 
  private:
-    std::optional<Error> load();
+    Result<void> load();
     Result<client::AgentKnown> register_life(std::optional<std::uint64_t> epoch);
-    std::optional<Error> settle_life();
+    Result<void> settle_life();
     Result<void> save(client::agent::Digest digest);
 
     const AgentOptions options_;

@@ -25,7 +25,7 @@ constexpr std::string_view format = "holdfast-agent ";
 constexpr std::uint64_t version = 1;
 
 Error damaged(std::string_view how) {
-    return {"digest_damaged", fmt::format("the agent's digest {}; move it away to begin without it", how)};
+    return {Code::digest_damaged, fmt::format("the agent's digest {}; move it away to begin without it", how)};
 }
 
 /// Detects torn writes and flipped bits, not forgery.
@@ -53,8 +53,9 @@ Result<Digest> read_body(std::string_view body) {
 
 Result<void> check_checkpoint(std::string_view checkpoint) {
     if (checkpoint.size() > max_checkpoint_bytes)
-        return Error{"invalid_argument", "a checkpoint has 64 KiB at most: keep the rest in a file and its name here"};
-    if (!is_utf8(checkpoint)) return Error{"invalid_argument", "a checkpoint is UTF-8 text"};
+        return Error{Code::invalid_argument,
+                     "a checkpoint has 64 KiB at most: keep the rest in a file and its name here"};
+    if (!is_utf8(checkpoint)) return Error{Code::invalid_argument, "a checkpoint is UTF-8 text"};
     return {};
 }
 
@@ -82,7 +83,7 @@ Result<Digest> parse_digest(std::string_view text) {
     if (!found) return damaged("is not one");
     if (*found != version)
         return Error{
-            "digest_version",
+            Code::digest_version,
             fmt::format("the agent's digest has version {}, and this program reads only version {}", *found, version)};
     const std::string_view body = text.substr(line_end + 1);
     if (text.substr(blank + 1, line_end - blank - 1) != checksum(body)) return damaged("is not whole");
@@ -93,15 +94,15 @@ namespace {
 
 Error failed(const std::string& what, const std::string& path) {
     const int error = errno;
-    return {"storage_failed", fmt::format("cannot {} {}: {}", what, path, std::strerror(error))};
+    return {Code::storage_failed, fmt::format("cannot {} {}: {}", what, path, std::strerror(error))};
 }
 
 Result<std::string> read_all(const Fd& file, const std::string& path) {
     struct stat about {};
     if (::fstat(file.get(), &about) != 0) return failed("look at", path);
-    if (!S_ISREG(about.st_mode)) return Error{"digest_damaged", path + " is not a file"};
+    if (!S_ISREG(about.st_mode)) return Error{Code::digest_damaged, path + " is not a file"};
     if (static_cast<std::size_t>(about.st_size) > max_digest_bytes)
-        return Error{"digest_damaged", path + " is too large for an agent's digest"};
+        return Error{Code::digest_damaged, path + " is too large for an agent's digest"};
     std::string text(static_cast<std::size_t>(about.st_size), '\0');
     std::size_t have = 0;
     while (have < text.size()) {
@@ -144,7 +145,7 @@ Result<void> DigestFile::lock() {
     const Error error = failed("lock", name);
     ::close(fd);
     if (!taken) return error;
-    return Error{"digest_in_use", path_ + " is in use by another life of this agent, which is still there"};
+    return Error{Code::digest_in_use, path_ + " is in use by another life of this agent, which is still there"};
 }
 
 Result<std::optional<Digest>> DigestFile::load() {
@@ -163,7 +164,8 @@ Result<std::optional<Digest>> DigestFile::load() {
 Result<void> DigestFile::save(const Digest& digest) const {
     if (path_.empty()) return {};
     const std::string text = to_text(digest);
-    if (text.size() > max_digest_bytes) return Error{"invalid_argument", "the digest of this agent would be too large"};
+    if (text.size() > max_digest_bytes)
+        return Error{Code::invalid_argument, "the digest of this agent would be too large"};
     const std::string fresh = path_ + ".new";
     {
         const Fd file = open_file(fresh, O_WRONLY | O_CREAT | O_TRUNC);

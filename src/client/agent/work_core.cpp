@@ -135,7 +135,7 @@ Work::Core::Event Work::Core::verify() {
     if (!verified) {
         const Failure why = to_failure(verified.error());
         return client::agent::IntentMachine::Verified{
-            code_in(why.code) == Code::stale_epoch ? Word::superseded : Word::none, still_held, why};
+            verified.error().code == Code::stale_epoch ? Word::superseded : Word::none, still_held, why};
     }
     const auto is_active = [&](const Grant& grant) {
         return std::ranges::any_of(*verified, [&](const client::VerifiedLease& lease) {

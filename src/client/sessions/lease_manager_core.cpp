@@ -15,8 +15,8 @@
 namespace holdfast {
 namespace {
 
-Failure refused(std::string code, std::string message) {
-    return {.outcome = Outcome::refused, .code = std::move(code), .message = std::move(message)};
+Failure refused(Code code, std::string message) {
+    return {.outcome = Outcome::refused, .code = std::string(name_of(code)), .message = std::move(message)};
 }
 
 RendezvousHash hash_of(PreferenceHash hash) {
@@ -72,14 +72,14 @@ std::shared_ptr<LeaseManager::Core> LeaseManager::Core::make(LeaseManagerOptions
 std::optional<Failure> LeaseManager::Core::start() {
     if (auto problem = problem_of(options)) return problem;
     const Lock lock(mutex_);
-    if (started_ || retired_) return refused("already_started", "a lease manager is started once");
+    if (started_ || retired_) return refused(Code::already_started, "a lease manager is started once");
     try {
         talker_ = std::thread([this] { talk(); });
         watcher_ = std::thread([this] { watch(); });
     } catch (const std::system_error& error) {
         stopping_ = watch_over_ = true;
         talk_alarm_.wake();
-        return refused("no_thread", std::string("cannot start a thread: ") + error.what());
+        return refused(Code::no_thread, std::string("cannot start a thread: ") + error.what());
     }
     started_ = true;
     return std::nullopt;
@@ -122,26 +122,26 @@ std::optional<Failure> LeaseManager::Core::problem_with(const std::string& sessi
         return std::nullopt;
     const std::string shown = session.substr(0, 64);
     if (options.any_session_id)
-        return refused("invalid_session",
+        return refused(Code::invalid_session,
                        fmt::format("'{}' is not a session id: it must have 1 to 256 bytes, no blanks and no control "
                                    "characters",
                                    shown));
-    return refused("invalid_session", fmt::format("'{}' is not a session id: it must be a UUID, as in "
-                                                  "123e4567-e89b-12d3-a456-426614174000, unless any id is allowed",
-                                                  shown));
+    return refused(Code::invalid_session, fmt::format("'{}' is not a session id: it must be a UUID, as in "
+                                                      "123e4567-e89b-12d3-a456-426614174000, unless any id is allowed",
+                                                      shown));
 }
 
 std::optional<Failure> LeaseManager::Core::add(const std::vector<std::string>& sessions) {
     for (const std::string& session : sessions)
         if (auto problem = problem_with(session)) return problem;
     const Lock lock(mutex_);
-    if (retired_) return refused("stopped", "this lease manager was stopped");
+    if (retired_) return refused(Code::stopped, "this lease manager was stopped");
     std::size_t fresh = 0;
     for (const std::string& session : sessions)
         fresh += leases_.find(session) == nullptr ? 1 : 0;
     if (leases_.size() + fresh > options.sessions_max)
         return refused(
-            "too_many_sessions",
+            Code::too_many_sessions,
             fmt::format("these would be more than the {} sessions that one instance may have", options.sessions_max));
     const HolderInstant now = holder_clock_now();
     for (const std::string& session : sessions)
@@ -159,10 +159,10 @@ Taken LeaseManager::Core::try_acquire(const std::string& session, const std::sto
     if (stop.stop_requested()) return cancelled();
     if (auto problem = problem_with(session)) return {false, std::move(problem)};
     Lock lock(mutex_);
-    if (retired_ || !started_) return {false, refused("stopped", "this lease manager is not running")};
+    if (retired_ || !started_) return {false, refused(Code::stopped, "this lease manager is not running")};
     const auto* known = leases_.find(session);
     if (known == nullptr && leases_.size() >= options.sessions_max)
-        return {false, refused("too_many_sessions", "this instance looks after too many sessions already")};
+        return {false, refused(Code::too_many_sessions, "this instance looks after too many sessions already")};
     const HolderInstant now = holder_clock_now();
     const bool was_tried_for = leases_.is_tried_for(session);
     leases_.ask_for(session, now);
@@ -185,7 +185,7 @@ Taken LeaseManager::Core::try_acquire(const std::string& session, const std::sto
 
 Failure LeaseManager::Core::why_not(const std::string& session) const {
     const auto* known = leases_.find(session);
-    if (known == nullptr) return refused("stopped", "this session was let go of");
+    if (known == nullptr) return refused(Code::stopped, "this session was let go of");
     if (known->state == Ownership::other) {
         Failure failure{.outcome = Outcome::busy, .code = "busy", .message = known->owner + " owns it"};
         failure.conflicts.push_back({.resource = session, .holder = known->owner});
@@ -294,8 +294,10 @@ bool is_fatal(const codec::resp::Value& answer) {
 }
 
 Failure failure_of(const Error& error) {
-    const bool refused = error.code == "refused";
-    return {.outcome = refused ? Outcome::refused : Outcome::unreachable, .code = error.code, .message = error.message};
+    const bool refused = error.code == Code::refused;
+    return {.outcome = refused ? Outcome::refused : Outcome::unreachable,
+            .code = std::string(error.code.name()),
+            .message = error.message};
 }
 
 }  // namespace
@@ -345,19 +347,19 @@ bool LeaseManager::Core::connect(Lock& lock) {
     lock.unlock();
     const auto opened = connection_.open(options.timings.timeout);
     lock.lock();
-    std::optional<Error> error;
+    Result<void> ready;
     if (!opened)
-        error = opened.error();
+        ready = opened.error();
     else if (*opened)
-        error = greet(lock);
-    if (!error) return true;
+        ready = greet(lock);
+    if (ready) return true;
     const HolderInstant now = holder_clock_now();
-    failed(*error, now);
+    failed(ready.error(), now);
     nobody_answered(leases_.take_due(now, SIZE_MAX), now);
     return false;
 }
 
-std::optional<Error> LeaseManager::Core::greet(Lock& lock) {
+Result<void> LeaseManager::Core::greet(Lock& lock) {
     client::sessions::RespConnection::Batch batch;
     codec::resp::write_command(batch.bytes, {"INFO", "server"});
     codec::resp::write_command(batch.bytes, {"SCRIPT", "LOAD", client::sessions::renew_script});
@@ -370,7 +372,8 @@ std::optional<Error> LeaseManager::Core::greet(Lock& lock) {
     if (!answers) return answers.error();
     if (is_fatal(answers->front())) {
         connection_.reset();
-        return Error{"refused", fmt::format("{} refused: {}", connection_.address().shown(), answers->front().text)};
+        return Error{Code::refused,
+                     fmt::format("{} refused: {}", connection_.address().shown(), answers->front().text)};
     }
     backoff_.reset();
     connected_ = true;
@@ -382,7 +385,7 @@ std::optional<Error> LeaseManager::Core::greet(Lock& lock) {
     leases_.take_nothing_until(closed_until_);
     if (closed_until_ == HolderInstant{}) {
         tell(std::nullopt);
-        return std::nullopt;
+        return {};
     }
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(closed_until_ - heard);
     Failure young{.outcome = Outcome::uncertain, .code = "recovering", .retry_in = left};
@@ -390,7 +393,7 @@ std::optional<Error> LeaseManager::Core::greet(Lock& lock) {
         fmt::format("{} was started a moment ago and may have forgotten who owns what; nothing new is taken for {}",
                     connection_.address().shown(), format_duration(left));
     tell(std::move(young));
-    return std::nullopt;
+    return {};
 }
 
 void LeaseManager::Core::exchange(Lock& lock) {
@@ -442,9 +445,10 @@ void LeaseManager::Core::exchange(Lock& lock) {
 void LeaseManager::Core::hear_roll(HolderInstant now) {
     const bool read_whole = roll_.take_news();
     if (read_whole && !retired_) leases_.set_live(roll_.live(), now);
-    if (read_whole && trouble_ && trouble_->code == "too_many_nodes") tell(std::nullopt);
+    if (read_whole && trouble_ && code_in(trouble_->code) == Code::too_many_nodes) tell(std::nullopt);
     if (roll_.take_endless())
-        tell(failure_of({"too_many_nodes", connection_.address().shown() + " has too many instances or keys to read"}));
+        tell(failure_of(
+            {Code::too_many_nodes, connection_.address().shown() + " has too many instances or keys to read"}));
 }
 
 /// Repeats requests with the full scripts, after another client has flushed the script cache.
@@ -471,8 +475,8 @@ void LeaseManager::Core::answer(const client::sessions::LeaseRequest& request, c
     const client::sessions::LeaseAnswer meaning = client::sessions::LeaseCommands::read(request, value);
     if (value.is_error()) {
         refused_ = request.ask;
-        tell(failure_of({"refused", fmt::format("{} answered: {}", connection_.address().shown(), value.text)}));
-    } else if (trouble_ && trouble_->code == "refused" && refused_ == request.ask) {
+        tell(failure_of({Code::refused, fmt::format("{} answered: {}", connection_.address().shown(), value.text)}));
+    } else if (trouble_ && code_in(trouble_->code) == Code::refused && refused_ == request.ask) {
         tell(std::nullopt);  // only the same kind of request clears it: a full store still answers reads
     }
     leases_.answer(request, meaning, now);

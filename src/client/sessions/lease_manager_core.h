@@ -63,7 +63,7 @@ struct LeaseManager::Core {
     bool is_done(HolderInstant now) const;
     void round(Lock& lock);
     bool connect(Lock& lock);
-    std::optional<Error> greet(Lock& lock);
+    Result<void> greet(Lock& lock);
     void exchange(Lock& lock);
     void hear_roll(HolderInstant now);
     void repeat_in_full(Lock& lock, const std::vector<client::sessions::LeaseRequest>& requests);

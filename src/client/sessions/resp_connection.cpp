@@ -29,18 +29,18 @@ struct RespConnection::Impl {
     Impl(const Impl&) = delete;
     Impl& operator=(const Impl&) = delete;
 
-    std::optional<Error> connect(HolderInstant until);
-    std::optional<Error> connect_to(const addrinfo& place, HolderInstant until);
-    std::optional<Error> greet(HolderInstant until);
-    std::optional<Error> wait(short events, HolderInstant until);
+    Result<void> connect(HolderInstant until);
+    Result<void> connect_to(const addrinfo& place, HolderInstant until);
+    Result<void> greet(HolderInstant until);
+    Result<void> wait(short events, HolderInstant until);
     Result<std::vector<codec::resp::Value>> exchange(const Batch& batch, HolderInstant until);
-    std::optional<Error> send_some(std::string_view& unsent);
-    std::optional<Error> receive_some();
-    std::optional<Error> read_values(std::vector<codec::resp::Value>& values, std::size_t wanted);
+    Result<void> send_some(std::string_view& unsent);
+    Result<void> receive_some();
+    Result<void> read_values(std::vector<codec::resp::Value>& values, std::size_t wanted);
     void reset();
     bool is_alive() const;
     Error unreachable(std::string_view why) const {
-        return {"unreachable", fmt::format("no answer from {}: {}", address.shown(), why)};
+        return {Code::unreachable, fmt::format("no answer from {}: {}", address.shown(), why)};
     }
 
     const codec::resp::RedisAddress address;
@@ -72,33 +72,33 @@ bool RespConnection::Impl::is_alive() const {
     return got < 0 ? errno == EAGAIN || errno == EINTR : got > 0 && next == '>';
 }
 
-std::optional<Error> RespConnection::Impl::wait(short events, HolderInstant until) {
+Result<void> RespConnection::Impl::wait(short events, HolderInstant until) {
     for (;;) {
-        if (stopped) return Error{"cancelled", "the connection was stopped"};
+        if (stopped) return Error{Code::cancelled, "the connection was stopped"};
         const HolderInstant now = holder_clock_now();
         if (now >= until) return unreachable("it took too long");
         std::array<pollfd, 2> watched{pollfd{socket, events, 0}, pollfd{wakeup.fd(), POLLIN, 0}};
         const int ready =
             ::poll(watched.data(), watched.size(), static_cast<int>(std::min<Duration>(until - now, 1h) / 1ms) + 1);
         if (ready < 0 && errno != EINTR) return unreachable(std::strerror(errno));
-        if (ready > 0 && watched[0].revents != 0) return std::nullopt;
+        if (ready > 0 && watched[0].revents != 0) return {};
     }
 }
 
-std::optional<Error> RespConnection::Impl::connect(HolderInstant until) {
+Result<void> RespConnection::Impl::connect(HolderInstant until) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
     addrinfo* found = nullptr;
     const int failed = ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
     if (failed != 0) return unreachable(::gai_strerror(failed));
     const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> places{found, &::freeaddrinfo};
-    std::optional<Error> error = unreachable("the name has no address");
-    for (const addrinfo* place = found; place != nullptr && error; place = place->ai_next)
-        error = connect_to(*place, until);
-    return error ? error : greet(until);
+    Result<void> connected = unreachable("the name has no address");
+    for (const addrinfo* place = found; place != nullptr && !connected; place = place->ai_next)
+        connected = connect_to(*place, until);
+    return connected ? greet(until) : connected;
 }
 
-std::optional<Error> RespConnection::Impl::connect_to(const addrinfo& place, HolderInstant until) {
+Result<void> RespConnection::Impl::connect_to(const addrinfo& place, HolderInstant until) {
     reset();
     socket = ::socket(place.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (socket < 0) return unreachable(std::strerror(errno));
@@ -106,15 +106,15 @@ std::optional<Error> RespConnection::Impl::connect_to(const addrinfo& place, Hol
     ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     int why = ::connect(socket, place.ai_addr, place.ai_addrlen) == 0 ? 0 : errno;
     if (why == EINPROGRESS) {
-        if (auto error = wait(POLLOUT, until)) return error;
+        if (auto ready = wait(POLLOUT, until); !ready) return ready;
         socklen_t size = sizeof why;
         ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &why, &size);
     }
     if (why != 0) return unreachable(std::strerror(why));
-    return std::nullopt;
+    return {};
 }
 
-std::optional<Error> RespConnection::Impl::greet(HolderInstant until) {
+Result<void> RespConnection::Impl::greet(HolderInstant until) {
     Batch batch;
     if (!address.password.empty()) {
         if (address.user.empty())
@@ -127,12 +127,12 @@ std::optional<Error> RespConnection::Impl::greet(HolderInstant until) {
         codec::resp::write_command(batch.bytes, {"SELECT", std::to_string(address.database)});
         ++batch.commands;
     }
-    if (batch.commands == 0) return std::nullopt;
+    if (batch.commands == 0) return {};
     const auto answers = exchange(batch, until);
     if (!answers) return answers.error();
     for (const codec::resp::Value& answer : *answers)
-        if (answer.is_error()) return Error{"refused", fmt::format("{} refused: {}", address.shown(), answer.text)};
-    return std::nullopt;
+        if (answer.is_error()) return Error{Code::refused, fmt::format("{} refused: {}", address.shown(), answer.text)};
+    return {};
 }
 
 Result<std::vector<codec::resp::Value>> RespConnection::Impl::exchange(const Batch& batch, HolderInstant until) {
@@ -140,40 +140,41 @@ Result<std::vector<codec::resp::Value>> RespConnection::Impl::exchange(const Bat
     std::vector<codec::resp::Value> values;
     values.reserve(batch.commands);
     for (;;) {
-        if (auto error = read_values(values, batch.commands)) return *error;
+        if (const auto read = read_values(values, batch.commands); !read) return read.error();
         if (unsent.empty() && values.size() == batch.commands) return values;
         // Reads while it writes: otherwise the store could block on its full send buffer while requests are still being
         // sent.
-        if (auto error = wait(static_cast<short>(unsent.empty() ? POLLIN : POLLIN | POLLOUT), until)) return *error;
-        if (auto error = send_some(unsent)) return *error;
-        if (auto error = receive_some()) return *error;
+        const short events = unsent.empty() ? POLLIN : POLLIN | POLLOUT;
+        if (const auto ready = wait(events, until); !ready) return ready.error();
+        if (const auto sent = send_some(unsent); !sent) return sent.error();
+        if (const auto got = receive_some(); !got) return got.error();
     }
 }
 
-std::optional<Error> RespConnection::Impl::send_some(std::string_view& unsent) {
-    if (unsent.empty()) return std::nullopt;
+Result<void> RespConnection::Impl::send_some(std::string_view& unsent) {
+    if (unsent.empty()) return {};
     const auto sent = ::send(socket, unsent.data(), unsent.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno != EAGAIN && errno != EINTR) return unreachable(std::strerror(errno));
     if (sent > 0) unsent.remove_prefix(static_cast<std::size_t>(sent));
-    return std::nullopt;
+    return {};
 }
 
-std::optional<Error> RespConnection::Impl::receive_some() {
+Result<void> RespConnection::Impl::receive_some() {
     std::array<char, 32 * 1024> chunk;
     const auto got = ::recv(socket, chunk.data(), chunk.size(), 0);
     if (got == 0) return unreachable("it closed the connection");
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return {};
     if (got < 0) return unreachable(std::strerror(errno));
     received.erase(0, std::exchange(used, 0));
     received.append(chunk.data(), static_cast<std::size_t>(got));
-    return std::nullopt;
+    return {};
 }
 
-std::optional<Error> RespConnection::Impl::read_values(std::vector<codec::resp::Value>& values, std::size_t wanted) {
+Result<void> RespConnection::Impl::read_values(std::vector<codec::resp::Value>& values, std::size_t wanted) {
     for (;;) {
         switch (reader.read(std::string_view(received).substr(used))) {
             case codec::resp::ValueReader::Outcome::more:
-                return std::nullopt;
+                return {};
             case codec::resp::ValueReader::Outcome::malformed:
                 return unreachable(fmt::format("this is not the Redis protocol: {}", reader.error()));
             case codec::resp::ValueReader::Outcome::value:
@@ -190,12 +191,12 @@ RespConnection::RespConnection(codec::resp::RedisAddress address) : impl_(std::m
 RespConnection::~RespConnection() = default;
 
 Result<bool> RespConnection::open(Duration timeout) {
-    if (impl_->stopped) return Error{"cancelled", "the connection was stopped"};
+    if (impl_->stopped) return Error{Code::cancelled, "the connection was stopped"};
     if (impl_->is_alive()) return false;
     impl_->reset();
-    if (const auto error = impl_->connect(holder_clock_now() + timeout)) {
+    if (const auto connected = impl_->connect(holder_clock_now() + timeout); !connected) {
         impl_->reset();
-        return *error;
+        return connected.error();
     }
     return true;
 }

@@ -35,7 +35,7 @@ class Memory {
 };
 
 Error too_large(std::size_t bytes) {
-    return Error{"too_large", "a message of " + std::to_string(bytes) + " bytes is too large for a frame"};
+    return Error{Code::too_large, "a message of " + std::to_string(bytes) + " bytes is too large for a frame"};
 }
 
 }  // namespace
@@ -128,9 +128,9 @@ void take(const pb::Message& from, Frame& frame) {
 Result<Frame> Decoder::Impl::decode(std::string_view bytes) {
     pb::Frame& wire = memory.make<pb::Frame>();
     if (!wire.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-        return Error{"malformed", "the frame cannot be read"};
+        return Error{Code::malformed, "the frame cannot be read"};
     const auto count = static_cast<std::size_t>(wire.messages_size());
-    if (count > max_messages) return Error{"too_large", "the frame has too many messages"};
+    if (count > max_messages) return Error{Code::too_large, "the frame has too many messages"};
     Frame frame;
     frame.ping = wire.ping();
     frame.pong = wire.pong();
@@ -144,7 +144,7 @@ Result<Frame> Decoder::Impl::decode(std::string_view bytes) {
 }
 
 Result<Frame> Decoder::decode(std::string_view bytes) {
-    if (bytes.size() > max_frame_bytes) return Error{"too_large", "the frame is too large"};
+    if (bytes.size() > max_frame_bytes) return Error{Code::too_large, "the frame is too large"};
     auto frame = impl_->decode(bytes);
     impl_->memory.give_back();
     return frame;

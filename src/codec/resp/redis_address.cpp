@@ -16,9 +16,9 @@ constexpr std::size_t max_host_bytes = 253;
 constexpr std::uint64_t max_database = 1'000'000;
 
 Error wrong(std::string_view what) {
-    return {"invalid_argument", "this is no Redis address: " + std::string(what) +
-                                    "; write redis://[:PASSWORD@]HOST:PORT[/DATABASE], for example "
-                                    "redis://127.0.0.1:6379"};
+    return {Code::invalid_argument, "this is no Redis address: " + std::string(what) +
+                                        "; write redis://[:PASSWORD@]HOST:PORT[/DATABASE], for example "
+                                        "redis://127.0.0.1:6379"};
 }
 
 bool is_host_character(char c) {
@@ -30,7 +30,7 @@ bool is_host(std::string_view host) {
     return !host.empty() && host.size() <= max_host_bytes && std::ranges::all_of(host, is_host_character);
 }
 
-std::optional<Error> read_credentials(std::string_view text, RedisAddress& address) {
+Result<void> read_credentials(std::string_view text, RedisAddress& address) {
     const auto colon = text.find(':');
     if (colon == std::string_view::npos) return wrong("the part before @ is not [USER]:PASSWORD");
     const auto user = percent_decode(text.substr(0, colon));
@@ -38,18 +38,18 @@ std::optional<Error> read_credentials(std::string_view text, RedisAddress& addre
     if (!user || !password) return wrong("an escape in the user or the password is malformed");
     address.user = *user;
     address.password = *password;
-    return std::nullopt;
+    return {};
 }
 
-std::optional<Error> read_port(std::string_view text, RedisAddress& address) {
+Result<void> read_port(std::string_view text, RedisAddress& address) {
     const auto port = text.starts_with(':') ? parse_number(text.substr(1)) : std::nullopt;
     if (!port || *port == 0 || *port > 65535) return wrong("the port is not in 1 to 65535");
     address.port = static_cast<std::uint16_t>(*port);
-    return std::nullopt;
+    return {};
 }
 
 /// `HOST[:PORT]`, the host in brackets if it is an IPv6 number.
-std::optional<Error> read_place(std::string_view text, RedisAddress& address) {
+Result<void> read_place(std::string_view text, RedisAddress& address) {
     const bool bracketed = text.starts_with('[');
     const auto close = text.find(']');
     if (bracketed && close == std::string_view::npos) return wrong("a bracket is not closed");
@@ -58,7 +58,7 @@ std::optional<Error> read_place(std::string_view text, RedisAddress& address) {
     if (!is_host(host)) return wrong("the host is not a name or a number");
     address.host = std::string(host);
     address.port = redis_port;
-    return end == text.size() ? std::nullopt : read_port(text.substr(end), address);
+    return end == text.size() ? Result<void>() : read_port(text.substr(end), address);
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ Result<RedisAddress> parse_redis(std::string_view url) {
     std::string_view rest = url.substr(scheme.size());
     RedisAddress address;
     if (const auto at = rest.rfind('@'); at != std::string_view::npos) {
-        if (const auto error = read_credentials(rest.substr(0, at), address)) return *error;
+        if (const auto read = read_credentials(rest.substr(0, at), address); !read) return read.error();
         rest.remove_prefix(at + 1);
     }
     if (const auto slash = rest.find('/'); slash != std::string_view::npos) {
@@ -84,7 +84,7 @@ Result<RedisAddress> parse_redis(std::string_view url) {
         address.database = static_cast<std::uint32_t>(*database);
         rest = rest.substr(0, slash);
     }
-    if (const auto error = read_place(rest, address)) return *error;
+    if (const auto read = read_place(rest, address); !read) return read.error();
     return address;
 }
 

@@ -100,7 +100,7 @@ void LogFile::read_decrees() {
 }
 
 void LogFile::corrupt(const std::string& what) {
-    database_->fail({"state_corrupt", fmt::format("{} is damaged ({})", database_->named(), what)});
+    database_->fail({Code::state_corrupt, fmt::format("{} is damaged ({})", database_->named(), what)});
 }
 
 Result<void> LogFile::write(const std::vector<LogWrite>& writes) {

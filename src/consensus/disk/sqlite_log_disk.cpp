@@ -25,7 +25,7 @@ void SqliteLogDisk::write(LogWrite write, Callback<Result<void>> done) {
     }
     const char* why = stopped_ ? "the server is stopping" : "too many writes wait for the disk";
     lock.unlock();
-    post([this, done = std::move(done), error = Error{"storage_failed", why}]() mutable {
+    post([this, done = std::move(done), error = Error{Code::storage_failed, why}]() mutable {
         if (on_failure_) on_failure_(error);
         done(std::move(error));
     });

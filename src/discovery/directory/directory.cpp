@@ -149,9 +149,7 @@ void Directory::Impl::tell(const Notice& notice) {
             stand_bys.refused({service.connection, notice.name, service.identity, service.from, *notice.withdrawn});
         std::string why = reason_of(*notice.withdrawn, notice.name, service.identity, service.from);
         if (is_hidden && why.empty()) why = advice_of(*notice.withdrawn);
-        if (withdraw)
-            withdraw({service.connection, notice.name, service.token, std::string(name_of(*notice.withdrawn)),
-                      std::move(why)});
+        if (withdraw) withdraw({service.connection, notice.name, service.token, *notice.withdrawn, std::move(why)});
     }
     if (!notice.change || watchers.empty()) return;
     ServiceEntry told = entry(notice.name, service);

@@ -42,7 +42,7 @@ struct Withdrawal {
     std::uint64_t connection = 0;
     std::string name;
     lease::Token token = 0;
-    std::string code;
+    Code code;
     std::string message{};  ///< details, if the code is not enough
 };
 

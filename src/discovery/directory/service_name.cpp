@@ -14,7 +14,7 @@ namespace holdfast::discovery::directory {
 namespace {
 
 Error invalid(std::string message) {
-    return {std::string(name_of(Code::invalid_name)), "a service's name " + std::move(message)};
+    return {Code::invalid_name, "a service's name " + std::move(message)};
 }
 
 Result<std::string> to_nfc(std::string_view text) {

@@ -7,8 +7,6 @@ namespace holdfast::discovery::directory {
 
 namespace {
 
-constexpr std::string_view ok = "ok";
-
 Code code_of(const authority::SingleRecordAnswer& answer) {
     return *answer.refused == Code::over_quota ? Code::too_many_services : *answer.refused;
 }
@@ -17,7 +15,7 @@ Code code_of(const authority::SingleRecordAnswer& answer) {
 
 UpdateResponse Directory::Impl::refusal(const authority::Refused& why) const {
     UpdateResponse response;
-    response.code = name_of(why.code);
+    response.refused = why.code;
     response.message = why.detail.empty() ? std::string(advice_of(why.code)) : why.detail;
     response.time_ms = time_ms();
     response.relay = life;
@@ -30,7 +28,6 @@ UpdateResponse Directory::Impl::response(const authority::SingleRecordAnswer& an
         response = refusal({code_of(answer), answer.detail, {}});
         response.retry_in = answer.retry_in.value_or(Duration::zero());
     } else {
-        response.code = ok;
         response.time_ms = time_ms();
         response.relay = life;
     }
@@ -54,7 +51,7 @@ authority::Answer<Update> Directory::Impl::well_formed(Update update) {
     } else {
         auto name = normalised_service_name(update.name);
         if (name && enters && !update.returning && is_given_service_name(*name))
-            name = Error{{}, "a service's name does not begin with '~', unless it returns"};
+            name = Error{Code::invalid_name, "a service's name does not begin with '~', unless it returns"};
         if (!name) return authority::Refused{Code::invalid_name, name.error().message, {}};
         update.name = std::move(*name);
     }

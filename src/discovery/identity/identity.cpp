@@ -75,20 +75,22 @@ struct Secret {
 };
 
 Error corrupt(const std::string& file, const std::string& why) {
-    return {"identity_corrupt", fmt::format("{} is not an identity: {}", file, why)};
+    return {Code::identity_corrupt, fmt::format("{} is not an identity: {}", file, why)};
 }
 
 Error not_saved(const std::string& file, int error) {
-    return {"identity_not_saved", fmt::format("the identity cannot be written to {}: {}", file, std::strerror(error))};
+    return {Code::identity_not_saved,
+            fmt::format("the identity cannot be written to {}: {}", file, std::strerror(error))};
 }
 
 Result<void> check_owner_only(int fd, const std::string& file) {
     struct stat about {};
     if (::fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) return corrupt(file, "it is not a file");
     if ((about.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-        return Error{"identity_exposed", fmt::format("others than its owner can use {0}, and with it this identity; "
-                                                     "`chmod 600 {0}` fixes that, if nobody has read it",
-                                                     file)};
+        return Error{Code::identity_exposed,
+                     fmt::format("others than its owner can use {0}, and with it this identity; "
+                                 "`chmod 600 {0}` fixes that, if nobody has read it",
+                                 file)};
     return {};
 }
 
@@ -123,7 +125,7 @@ Result<void> put_in_place(const std::string& fresh, const std::filesystem::path&
     if (::link(fresh.c_str(), file.c_str()) != 0) {
         const int error = errno;
         if (error == EEXIST)
-            return Error{"identity_exists", file.string() + " is there already, and was left as it is"};
+            return Error{Code::identity_exists, file.string() + " is there already, and was left as it is"};
         return not_saved(file, error);
     }
     const Fd directory =
@@ -142,7 +144,7 @@ void make_directories(const std::filesystem::path& directory) {
 Result<Key> load_key(const std::string& file) {
     const Fd opened = open_file(file, O_RDONLY | O_NONBLOCK);
     if (!opened && errno == ENOENT)
-        return Error{"identity_missing",
+        return Error{Code::identity_missing,
                      fmt::format("there is no identity in {}; `holdfast identity new` makes one", file)};
     if (!opened) return corrupt(file, std::strerror(errno));
     if (auto checked = check_owner_only(opened.get(), file); !checked) return checked.error();
@@ -298,11 +300,11 @@ std::string default_identity_file() {
 Result<FoundIdentity> load_or_make_identity(const std::string& file) {
     auto loaded = Identity::load(file);
     if (loaded) return FoundIdentity{std::move(*loaded)};
-    if (loaded.error().code != "identity_missing") return loaded.error();
+    if (loaded.error().code != Code::identity_missing) return loaded.error();
     Identity fresh = Identity::generate();
     const auto saved = fresh.save_new(file);
     if (saved) return FoundIdentity{std::move(fresh), true};
-    if (saved.error().code != "identity_exists") return saved.error();
+    if (saved.error().code != Code::identity_exists) return saved.error();
     auto of_another = Identity::load(file);  // another process was faster
     if (!of_another) return of_another.error();
     return FoundIdentity{std::move(*of_another)};

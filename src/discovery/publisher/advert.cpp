@@ -13,8 +13,8 @@ constexpr HolderInstant never = HolderInstant::max();
 /// Spreads the renewals of services that registered together, as a share of the interval.
 constexpr double renewal_jitter = 0.1;
 
-PublisherEventKind kind_of(const std::string& code) {
-    return code_in(code) == Code::superseded ? PublisherEventKind::superseded : PublisherEventKind::standing_by;
+PublisherEventKind kind_of(const ErrorCode& code) {
+    return code == Code::superseded ? PublisherEventKind::superseded : PublisherEventKind::standing_by;
 }
 
 /// A relay states when to renew and when the lease expires; there is nothing to stop in between.
@@ -26,32 +26,35 @@ lease::HolderDeadlines deadlines_of(const UpdateResponse& granted, HolderInstant
                            .ttl = std::max(granted.ttl, granted.expires_in)}};
 }
 
+/// REQUIRES: it is a refusal.
 std::string because(const UpdateResponse& response) {
-    return response.message.empty() ? response.code : response.message;
+    return response.message.empty() ? std::string(response.refused->name()) : response.message;
 }
 
 Result<void> check_alpn(const std::vector<std::string>& alpn) {
     if (alpn.size() > directory::limits::alpn_names)
-        return Error{"invalid_alpn", fmt::format("there are more than {} protocols", directory::limits::alpn_names)};
+        return Error{Code::invalid_alpn,
+                     fmt::format("there are more than {} protocols", directory::limits::alpn_names)};
     for (const std::string& protocol : alpn)
         if (protocol.empty() || protocol.size() > directory::limits::alpn_name_bytes)
-            return Error{"invalid_alpn", "the name of a protocol has 1 to 255 bytes"};
+            return Error{Code::invalid_alpn, "the name of a protocol has 1 to 255 bytes"};
     return {};
 }
 
 Result<void> check_metadata(const std::vector<std::pair<std::string, std::string>>& metadata) {
     if (metadata.size() > directory::limits::service_metadata_pairs)
-        return Error{"invalid_metadata", fmt::format("there are more than {} pairs of metadata",
-                                                     directory::limits::service_metadata_pairs)};
+        return Error{Code::invalid_metadata, fmt::format("there are more than {} pairs of metadata",
+                                                         directory::limits::service_metadata_pairs)};
     std::size_t bytes = 0;
     for (const auto& [key, value] : metadata) {
         if (key.empty() || key.size() > directory::limits::service_metadata_key_bytes)
-            return Error{"invalid_metadata", "a key has 1 to 128 bytes"};
-        if (!is_utf8(key) || !is_utf8(value)) return Error{"invalid_metadata", fmt::format("'{}' is not UTF-8", key)};
+            return Error{Code::invalid_metadata, "a key has 1 to 128 bytes"};
+        if (!is_utf8(key) || !is_utf8(value))
+            return Error{Code::invalid_metadata, fmt::format("'{}' is not UTF-8", key)};
         bytes += key.size() + value.size();
     }
     if (bytes > directory::limits::service_metadata_bytes)
-        return Error{"invalid_metadata", "metadata has at most 4096 bytes together"};
+        return Error{Code::invalid_metadata, "metadata has at most 4096 bytes together"};
     return {};
 }
 
@@ -60,10 +63,10 @@ Result<void> check_metadata(const std::vector<std::pair<std::string, std::string
 Result<void> check(const Advertisement& what) {
     if (what.name.size() > directory::limits::service_name_bytes || !is_utf8(what.name) ||
         has_control_characters(what.name))
-        return Error{"invalid_name", "a name is text of at most 255 bytes, without control characters"};
+        return Error{Code::invalid_name, "a name is text of at most 255 bytes, without control characters"};
     if (what.address.size() > directory::limits::service_address_bytes)
-        return Error{"invalid_argument", "the address is too long"};
-    if (what.ttl < Duration{0} || what.ttl > 24h) return Error{"ttl_too_long", "a TTL is at most a day"};
+        return Error{Code::invalid_argument, "the address is too long"};
+    if (what.ttl < Duration{0} || what.ttl > 24h) return Error{Code::ttl_too_long, "a TTL is at most a day"};
     if (auto alpn = check_alpn(what.alpn); !alpn) return alpn;
     return check_metadata(what.metadata);
 }
@@ -141,7 +144,7 @@ void Advert::on_answer(const UpdateResponse& response, HolderInstant now, Random
         due_ = never;
         return;
     }
-    if (response.code == "ok") return granted(response, asked.sent_at, now, random, events);
+    if (!response.refused) return granted(response, asked.sent_at, now, random, events);
     refused(response, now, random, events);
     if (stopping_) due_ = lease_ ? now : never;
 }
@@ -162,7 +165,7 @@ void Advert::granted(const UpdateResponse& response, HolderInstant sent_at, Hold
     else if (in_trouble_)
         tell(PublisherEventKind::recovered, response, {}, events);
     in_trouble_ = false;
-    told_.clear();
+    told_.reset();
     returning_ = true;
     was_held_ = true;
     settle(now, events);
@@ -172,22 +175,23 @@ void Advert::refused(const UpdateResponse& response, HolderInstant now, Random& 
     const Duration wait = response.retry_in;
     ++failures_;
     refused_as_ = response.name;
-    const Remedy remedy = remedy_for(response.code);
+    const ErrorCode& code = *response.refused;
+    const Remedy remedy = remedy_for(code);
     switch (remedy) {
         case Remedy::sign_again:
             due_ = failures_ <= 2 ? now : now + soon.after(failures_, random);
             return;
         case Remedy::register_again:
-            lose(because(response), response.code, events);
+            lose(because(response), code, events);
             if (failures_ == 1)
                 due_ = now;
             else
                 retry(soon, wait, now, random);
             return;
         case Remedy::stand_by:
-            if (code_in(response.code) == Code::superseded) returning_ = true;
-            lose(because(response), response.code, events);
-            return tell(kind_of(response.code), response, retry(as_stand_by, wait, now, random), events);
+            if (code == Code::superseded) returning_ = true;
+            lose(because(response), code, events);
+            return tell(kind_of(code), response, retry(as_stand_by, wait, now, random), events);
         case Remedy::ask_soon:
         case Remedy::ask_slowly: {
             // A lease is served until it expires, even if renewals fail: nobody else can get the name before.
@@ -203,7 +207,7 @@ void Advert::refused(const UpdateResponse& response, HolderInstant now, Random& 
 
 void Advert::give_up(const UpdateResponse& response, HolderInstant now, PublisherEvents& events) {
     given_up_ = lease_;
-    lose(because(response), response.code, events);
+    lose(because(response), *response.refused, events);
     gave_up_ = true;
     due_ = given_up_ ? now : never;
     tell(PublisherEventKind::gave_up, response, {}, events);
@@ -221,7 +225,7 @@ Duration Advert::renew_again(HolderInstant now) {
     return renew_every_;
 }
 
-void Advert::lose(const std::string& why, const std::string& code, PublisherEvents& events) {
+void Advert::lose(const std::string& why, const ErrorCode& code, PublisherEvents& events) {
     if (!lease_) return;
     events.push_back({.what = PublisherEventKind::lost,
                       .service = lease_->name,
@@ -234,17 +238,17 @@ void Advert::lose(const std::string& why, const std::string& code, PublisherEven
 
 /// Reports each state once, not on every retry.
 void Advert::tell(PublisherEventKind what, const UpdateResponse& response, Duration retry_in, PublisherEvents& events) {
-    PublisherEvent event{.what = what, .service = name(), .code = response.code, .retry_in = retry_in};
-    if (response.code == "ok") {
-        event.code.clear();
+    PublisherEvent event{.what = what, .service = name(), .retry_in = retry_in};
+    if (!response.refused) {
         event.token = response.token;
         const char* happened = what == PublisherEventKind::registered    ? "is registered"
                                : what == PublisherEventKind::taken_again ? "is registered again"
                                                                          : "is renewed again, after trouble";
         event.message = fmt::format("{} {}, with token {}", label(), happened, response.token);
     } else {
-        if (told_ == response.code) return;
-        told_ = response.code;
+        if (told_ == response.refused) return;
+        told_ = response.refused;
+        event.code = *response.refused;
         event.message = fmt::format("{}: {}", label(), because(response));
         if (retry_in > Duration{0}) event.message += "; trying again in " + format_duration(retry_in);
     }
@@ -254,11 +258,11 @@ void Advert::tell(PublisherEventKind what, const UpdateResponse& response, Durat
 void Advert::on_withdrawn(const Withdrawn& withdrawn, HolderInstant now, Random& random, PublisherEvents& events) {
     if (!lease_ || lease_->token != withdrawn.token) return;
     pending_.reset();  // the pending request about this lease is answered by this
-    refused(UpdateResponse{.code = withdrawn.code, .message = withdrawn.message, .name = withdrawn.name}, now, random,
-            events);
+    refused(UpdateResponse{.refused = withdrawn.code, .message = withdrawn.message, .name = withdrawn.name}, now,
+            random, events);
     // A service hidden by an admin is still held, and shown again if that is lifted in time.
     if (!lease_ || remedy_for(withdrawn.code) == Remedy::ask_slowly) return;
-    lose(withdrawn.code, withdrawn.code, events);
+    lose(std::string(withdrawn.code.name()), withdrawn.code, events);
     due_ = now;
 }
 
@@ -280,13 +284,13 @@ void Advert::on_connection_lost(HolderInstant now, PublisherEvents& events) {
         return;
     }
     if (lease_ || asked) due_ = now;
-    lose("the connection to the relay is gone", "", events);
+    lose("the connection to the relay is gone", {}, events);
     if (stopping_) due_ = never;
 }
 
 void Advert::settle(HolderInstant now, PublisherEvents& events) {
     if (!lease_ || lease_->deadlines.held(now)) return;
-    lose("it expired before it was renewed", "", events);
+    lose("it expired before it was renewed", {}, events);
     due_ = stopping_ ? never : now;
 }
 

@@ -45,7 +45,7 @@ const char* to_string(PublisherEventKind kind);  ///< `taken_again`
 struct PublisherEvent {
     PublisherEventKind what = PublisherEventKind::connected;
     std::string service{};  ///< its name; empty for events of the connection
-    std::string code{};     ///< the relay's code, if it gave one
+    ErrorCode code{};       ///< the relay's code, if it gave one
     std::string message{};  ///< for people
     std::uint64_t token = 0;
     Duration retry_in{};  ///< zero: no retry
@@ -110,7 +110,7 @@ class Advert {
                  PublisherEvents& events);
     void refused(const UpdateResponse& response, HolderInstant now, Random& random, PublisherEvents& events);
     void give_up(const UpdateResponse& response, HolderInstant now, PublisherEvents& events);
-    void lose(const std::string& why, const std::string& code, PublisherEvents& events);
+    void lose(const std::string& why, const ErrorCode& code, PublisherEvents& events);
     Duration retry(const Backoff& pace, Duration at_least, HolderInstant now, Random& random);
     Duration renew_again(HolderInstant now);
     void tell(PublisherEventKind what, const UpdateResponse& response, Duration retry_in, PublisherEvents& events);
@@ -131,8 +131,8 @@ class Advert {
     bool stopping_ = false;
     bool gave_up_ = false;
     int failures_ = 0;
-    std::string told_;        ///< the code of the last refusal that was reported
-    std::string refused_as_;  ///< the name in the relay's last refusal
+    std::optional<ErrorCode> told_;  ///< the code of the last refusal that was reported
+    std::string refused_as_;         ///< the name in the relay's last refusal
 };
 
 }  // namespace holdfast::discovery::publisher

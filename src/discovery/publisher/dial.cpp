@@ -48,11 +48,11 @@ class Opening : public std::enable_shared_from_this<Opening> {
     void start(Duration timeout) {
         timer_.expires_after(timeout);
         timer_.async_wait([self = shared_from_this()](error_code error) {
-            if (!error) self->fail("unreachable", "the relay did not answer in time");
+            if (!error) self->fail(Code::unreachable, "the relay did not answer in time");
         });
         boost::asio::async_write(socket_, boost::asio::buffer(said_),
                                  [self = shared_from_this()](error_code error, std::size_t) {
-                                     if (error) return self->fail("unreachable", error.message());
+                                     if (error) return self->fail(Code::unreachable, error.message());
                                      self->read_length();
                                  });
     }
@@ -66,7 +66,7 @@ class Opening : public std::enable_shared_from_this<Opening> {
         std::size_t bytes = 0;
         for (const char byte : heard_)
             bytes = bytes << 8 | static_cast<unsigned char>(byte);
-        if (bytes > max_frame_bytes) return fail("malformed", not_a_relay(heard_));
+        if (bytes > max_frame_bytes) return fail(Code::malformed, not_a_relay(heard_));
         read(bytes, [this] { judge(); });
     }
 
@@ -74,22 +74,21 @@ class Opening : public std::enable_shared_from_this<Opening> {
         heard_.resize(bytes);
         boost::asio::async_read(socket_, boost::asio::buffer(heard_),
                                 [self = shared_from_this(), then = std::move(then)](error_code error, std::size_t) {
-                                    if (error) return self->fail("unreachable", "the relay closed the connection");
+                                    if (error) return self->fail(Code::unreachable, "the relay closed the connection");
                                     then();
                                 });
     }
 
     void judge() {
         const auto message = decode(heard_);
-        if (!message) return fail("malformed", "what answers is not a relay: " + message.error().message);
+        if (!message) return fail(Code::malformed, "what answers is not a relay: " + message.error().message);
         if (const auto* failed = std::get_if<StreamFailed>(&*message)) return finish(*failed);
-        if (!std::holds_alternative<StreamOpened>(*message)) return fail("malformed", "what answers is not a relay");
+        if (!std::holds_alternative<StreamOpened>(*message))
+            return fail(Code::malformed, "what answers is not a relay");
         finish(std::move(socket_));
     }
 
-    void fail(std::string code, std::string message) {
-        finish(StreamFailed{.code = std::move(code), .message = std::move(message)});
-    }
+    void fail(Code code, std::string message) { finish(StreamFailed{.code = code, .message = std::move(message)}); }
 
     void finish(StreamResult result) {
         if (!done_) return;
@@ -120,7 +119,7 @@ void ask(const client::ServerAddress& relay, const std::shared_ptr<Search>& sear
     dial_stream(search->loop, relay, StreamRequest{.name = search->name}, search->timeout,
                 [search](StreamResult result) {
                     const auto* failed = std::get_if<StreamFailed>(&result);
-                    if (failed == nullptr || failed->code != "elsewhere" || search->detours == max_detours)
+                    if (failed == nullptr || failed->code != Code::elsewhere || search->detours == max_detours)
                         return search->done(std::move(result));
                     const auto next = parse_host_port(failed->relay, relay_port);
                     if (!next) return search->done(std::move(result));
@@ -132,7 +131,7 @@ void ask(const client::ServerAddress& relay, const std::shared_ptr<Search>& sear
 Result<int> taken_out(Socket& socket) {
     boost::system::error_code error;
     const int fd = socket.release(error);
-    if (error) return Error{"unreachable", error.message()};
+    if (error) return Error{Code::unreachable, error.message()};
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
     ::fcntl(fd, F_SETFD, FD_CLOEXEC);
     return fd;
@@ -145,7 +144,7 @@ void dial(boost::asio::io_context& loop, const client::ServerAddress& address, D
     net::dial(loop, {address.host, address.port}, timeout,
               [authority = address.authority(), done = std::move(done)](Result<Socket> socket) {
                   if (!socket)
-                      return done(Error{"unreachable",
+                      return done(Error{Code::unreachable,
                                         fmt::format("cannot connect to {}: {}", authority, socket.error().message)});
                   tune(*socket);
                   done(std::move(socket));
@@ -169,7 +168,7 @@ void dial_service(boost::asio::io_context& loop, std::vector<client::ServerAddre
     const auto try_next = [&loop, first, relays = std::move(relays), name, timeout, done = std::move(done),
                            on_away = std::move(on_away)](StreamResult result) {
         const auto* failed = std::get_if<StreamFailed>(&result);
-        const bool is_away = failed != nullptr && (failed->code == "unreachable" || failed->code == "stopping");
+        const bool is_away = failed != nullptr && (failed->code == Code::unreachable || failed->code == Code::stopping);
         if (!is_away) return done(std::move(result));
         if (on_away) on_away(first);
         dial_service(loop, relays, name, timeout, done, on_away);
@@ -180,8 +179,8 @@ void dial_service(boost::asio::io_context& loop, std::vector<client::ServerAddre
 
 Result<int> open_service(const std::vector<client::ServerAddress>& relays, const std::string& name, Duration timeout,
                          const std::stop_token& stop) {
-    if (name.empty() || name.size() > 255) return Error{"invalid_name", "a name has 1 to 255 bytes"};
-    Result<int> opened = Error{"unreachable", "the relay did not answer"};
+    if (name.empty() || name.size() > 255) return Error{Code::invalid_name, "a name has 1 to 255 bytes"};
+    Result<int> opened = Error{Code::unreachable, "the relay did not answer"};
     try {
         boost::asio::io_context loop{1};
         dial_service(loop, relays, name, timeout, [&](StreamResult result) {
@@ -189,17 +188,17 @@ Result<int> open_service(const std::vector<client::ServerAddress>& relays, const
                 opened = taken_out(*socket);
             } else {
                 const auto& failed = std::get<StreamFailed>(result);
-                opened = Error{failed.code, failed.message.empty() ? failed.code : failed.message};
+                opened = Error{failed.code, failed.message.empty() ? std::string(failed.code.name()) : failed.message};
             }
         });
         const std::stop_callback on_stop(stop, [&loop] { loop.stop(); });
         loop.run();
     } catch (const boost::system::system_error& error) {  // no fd or thread left
-        return Error{"unreachable", error.what()};
+        return Error{Code::unreachable, error.what()};
     }
     if (!stop.stop_requested()) return opened;
     if (opened) ::close(*opened);
-    return Error{"cancelled", "the program broke the call off"};
+    return Error{Code::cancelled, "the program broke the call off"};
 }
 
 std::string not_a_relay(std::string_view first_bytes) {

@@ -7,7 +7,7 @@
 namespace holdfast::discovery::publisher {
 
 Result<client::ServerAddress> parse_host_port(std::string_view text, std::optional<std::uint16_t> default_port) {
-    const Error malformed{"invalid_argument", fmt::format("'{}' is not HOST:PORT", text)};
+    const Error malformed{Code::invalid_argument, fmt::format("'{}' is not HOST:PORT", text)};
     std::string_view host = text;
     std::uint64_t port = default_port.value_or(0);
     const std::size_t bracket = text.rfind(']');
@@ -35,7 +35,8 @@ Result<std::vector<client::ServerAddress>> parse_relays(std::string_view text) {
         if (!relay) return relay.error();
         relays.push_back(std::move(*relay));
     }
-    if (relays.size() > max_relays) return Error{"invalid_argument", fmt::format("more than {} relays", max_relays)};
+    if (relays.size() > max_relays)
+        return Error{Code::invalid_argument, fmt::format("more than {} relays", max_relays)};
     return relays;
 }
 

@@ -17,7 +17,7 @@ namespace holdfast {
 namespace {
 
 Failure refused(const Error& error) {
-    return Failure{.outcome = Outcome::refused, .code = error.code, .message = error.message};
+    return Failure{.outcome = Outcome::refused, .code = std::string(error.code.name()), .message = error.message};
 }
 
 std::string relay_of(const std::string& given) {
@@ -29,7 +29,7 @@ std::string relay_of(const std::string& given) {
 ServiceEvent told(const discovery::publisher::PublisherEvent& event) {
     return {.event = to_string(event.what),
             .service = event.service,
-            .code = event.code,
+            .code = std::string(event.code.name()),
             .message = event.message,
             .token = event.token,
             .retry_in = std::chrono::milliseconds{to_ms_up(event.retry_in)}};
@@ -144,8 +144,8 @@ ServiceConnection connect_service(const std::string& relay, const std::string& n
     const auto opened = discovery::publisher::open_service(*relays, name, timeout, stop);
     if (opened) return {.fd = *opened};
     ServiceConnection none{.failure = refused(opened.error())};
-    if (none.failure.code == "unreachable") none.failure.outcome = Outcome::unreachable;
-    if (code_in(none.failure.code) == Code::cancelled) none.failure.outcome = Outcome::cancelled;
+    if (opened.error().code == Code::unreachable) none.failure.outcome = Outcome::unreachable;
+    if (opened.error().code == Code::cancelled) none.failure.outcome = Outcome::cancelled;
     return none;
 }
 

@@ -93,7 +93,9 @@ void PublisherCore::on_message(const Message& message, HolderInstant now) {
     if (link_ == Link::greeting) {
         if (const auto* hello = std::get_if<RelayHello>(&message)) return greeted(*hello, now);
         if (const auto* failed = std::get_if<StreamFailed>(&message))
-            return drop("the relay refuses: " + (failed->message.empty() ? failed->code : failed->message), now);
+            return drop(
+                "the relay refuses: " + (failed->message.empty() ? std::string(failed->code.name()) : failed->message),
+                now);
         return drop("what answers is not a relay", now);
     }
     if (link_ != Link::up) return;
@@ -141,7 +143,7 @@ void PublisherCore::heard(const UpdateResponse& response, HolderInstant now) {
     for (Advert& advert : adverts_) {
         if (!advert.awaits(response.number)) continue;
         advert.on_answer(response, now, random_, events_);
-        if (response.code == "ok") failures_ = 0;
+        if (!response.refused) failures_ = 0;
         return;
     }
 }

@@ -172,7 +172,7 @@ void PublisherLoop::Impl::tell_target(const Serve& serve, const std::string& tro
         carry_out(
             PublisherEvent{.what = PublisherEventKind::unserved,
                            .service = serve.offer.name,
-                           .code = "unreachable",
+                           .code = Code::unreachable,
                            .message = fmt::format("{}: a consumer was turned away: {}", serve.offer.name, trouble)});
     away = !trouble.empty();
 }

@@ -2,10 +2,9 @@
 
 namespace holdfast::discovery::publisher {
 
-Remedy remedy_for(std::string_view name) {
-    const auto code = code_in(name);
-    if (!code) return Remedy::ask_soon;
-    switch (*code) {
+Remedy remedy_for(const ErrorCode& code) {
+    if (!code.known()) return Remedy::ask_soon;
+    switch (*code.known()) {
         case Code::unknown_lease:
         case Code::lease_expired:
         case Code::lease_released:

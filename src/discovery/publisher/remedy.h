@@ -1,8 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <optional>
-#include <string_view>
 
 #include "base/code.h"
 #include "base/random.h"
@@ -19,8 +17,8 @@ enum class Remedy : std::uint8_t {
     ask_slowly,      ///< the relay's policy refuses it
     give_up,         ///< the request can never succeed
 };
-/// Takes the code's name, as on the wire. An unknown code, as from a newer relay, is retried.
-Remedy remedy_for(std::string_view code);
+/// An unknown code, as from a newer relay, is retried.
+Remedy remedy_for(const ErrorCode& code);
 
 /// The wait before the next retry: a random time between `least` and a bound that doubles with every failure. So ten
 /// thousand clients that failed together do not retry together.

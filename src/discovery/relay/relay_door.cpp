@@ -110,7 +110,7 @@ void RelayDoor::Impl::on_begin(RelaySession& session) {
 
 void RelayDoor::Impl::refuse_banned(RelaySession& session) {
     const std::string reason = directory.reason_of_address_ban(session.peer());
-    protocol->fail(session, "banned", reason.empty() ? "an admin has banned the address you come from" : reason);
+    protocol->fail(session, Code::banned, reason.empty() ? "an admin has banned the address you come from" : reason);
 }
 
 /// What is left of it is forgotten later: that releases leases, and renewals come first.
@@ -130,7 +130,7 @@ bool RelayDoor::Impl::on_messages(RelaySession& session) {
         auto message = session.next_message();
         if (message && !*message) return false;
         if (!message) {
-            protocol->fail(session, "malformed", message.error().message);
+            protocol->fail(session, Code::malformed, message.error().message);
             return false;
         }
         const bool was_update = protocol->handle(session, std::move(**message));
@@ -180,7 +180,7 @@ void RelayDoor::Impl::stop(std::function<void()> done) {
 }
 
 void RelayDoor::Impl::on_stop(RelaySession& session) {
-    if (session.role == Role::consumer) return protocol->fail(session, "stopping", "the relay is about to stop");
+    if (session.role == Role::consumer) return protocol->fail(session, Code::stopping, "the relay is about to stop");
     if (session.role != Role::leaving) session.close();
 }
 

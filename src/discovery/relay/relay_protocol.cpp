@@ -34,7 +34,7 @@ constexpr std::string_view no_version = "the message names no version of the pro
 
 bool RelayProtocol::handle(RelaySession& session, Message message) {
     if (!is_expected(session.role, message)) {
-        fail(session, "malformed", "this message is not expected here");
+        fail(session, Code::malformed, "this message is not expected here");
         return false;
     }
     if (auto* update = std::get_if<SignedUpdate>(&message)) {
@@ -48,28 +48,28 @@ bool RelayProtocol::handle(RelaySession& session, Message message) {
     return false;
 }
 
-void RelayProtocol::fail(RelaySession& session, std::string_view code, std::string_view message,
+void RelayProtocol::fail(RelaySession& session, const ErrorCode& code, std::string_view message,
                          std::string_view relay) {
     forget(session.id(), session.role);
-    session.append(StreamFailed{std::string(code), std::string(message), std::string(relay)});
+    session.append(StreamFailed{code, std::string(message), std::string(relay)});
     sessions_.list(session, Role::leaving);
 }
 
-void RelayProtocol::fail_consumer(std::uint64_t consumer, std::string_view code, std::string_view message) {
+void RelayProtocol::fail_consumer(std::uint64_t consumer, const ErrorCode& code, std::string_view message) {
     if (RelaySession* session = sessions_.find(consumer)) fail(*session, code, message);
 }
 
 // ---- publishers ----
 
 void RelayProtocol::on(RelaySession& session, const PublisherHello& hello) {
-    if (hello.version == 0) return fail(session, "malformed", no_version);
-    if (stopping_) return fail(session, "stopping", "the relay is about to stop");
+    if (hello.version == 0) return fail(session, Code::malformed, no_version);
+    if (stopping_) return fail(session, Code::stopping, "the relay is about to stop");
     session.append(
         RelayHello{.version = protocol_version, .relay = directory_.relay(), .time_ms = directory_.relay_time_ms()});
     session.knows_may_retry = hello.knows_may_retry;
     sessions_.list(session, Role::publisher);
     if (sessions_.publishers() > max_publishers_)
-        fail(session, "too_many_publishers", "the relay has reached its limit of publishers");
+        fail(session, Code::too_many_publishers, "the relay has reached its limit of publishers");
 }
 
 void RelayProtocol::on(RelaySession& session, const SignedUpdate& update) {
@@ -115,14 +115,14 @@ void RelayProtocol::on(RelaySession& session, const StreamRefused& refused) {
     const auto offer = book_.refuse(refused.ticket, session.id());
     if (!offer) return;
     if (refused.not_held) directory_.not_served(offer->service, session.id());
-    fail_consumer(offer->consumer, "refused", refused.message);
+    fail_consumer(offer->consumer, Code::refused, refused.message);
 }
 
 // ---- streams ----
 
 void RelayProtocol::on(RelaySession& session, StreamRequest request) {
-    if (request.version == 0) return fail(session, "malformed", no_version);
-    if (stopping_) return fail(session, "stopping", "the relay is about to stop");
+    if (request.version == 0) return fail(session, Code::malformed, no_version);
+    if (stopping_) return fail(session, Code::stopping, "the relay is about to stop");
     sessions_.list(session, Role::consumer);
     const auto served = directory_.served(request.name);
     if (served && sessions_.find(served->connection) != nullptr) return offer(session, *served);
@@ -132,7 +132,7 @@ void RelayProtocol::on(RelaySession& session, StreamRequest request) {
 void RelayProtocol::offer(RelaySession& consumer, const directory::Directory::Served& served) {
     const std::string ticket = new_ticket();
     if (!book_.offer({consumer.id(), served.connection, served.name, served.identity}, ticket, now))
-        return fail(consumer, "too_many_streams", "this service has reached its limit of streams; try again later");
+        return fail(consumer, Code::too_many_streams, "this service has reached its limit of streams; try again later");
     RelaySession& publisher = *sessions_.find(served.connection);
     publisher.append(StreamOffer{ticket, served.name, consumer.peer()});
     publisher.wake();
@@ -148,22 +148,23 @@ void RelayProtocol::explain(RelaySession& consumer, std::string name) {
         if (session == nullptr) return;
         const auto* entry = std::get_if<directory::ServiceEntry>(&found);
         if (entry == nullptr)
-            return protocol->fail(*session, "unknown_service", "nobody advertises a service of this name");
+            return protocol->fail(*session, Code::unknown_service, "nobody advertises a service of this name");
         if (!entry->relay.empty() && entry->relay != protocol->directory_.relay_address())
-            return protocol->fail(*session, "elsewhere", "its publisher is connected to another relay", entry->relay);
-        protocol->fail(*session, "not_connected",
+            return protocol->fail(*session, Code::elsewhere, "its publisher is connected to another relay",
+                                  entry->relay);
+        protocol->fail(*session, Code::not_connected,
                        entry->relay.empty() ? "its publisher is not connected to a relay that can be reached"
                                             : "its publisher is connected, but has not been heard from lately");
     });
 }
 
 void RelayProtocol::on(RelaySession& session, const StreamAccept& accept) {
-    if (accept.version == 0) return fail(session, "malformed", no_version);
+    if (accept.version == 0) return fail(session, Code::malformed, no_version);
     const auto opened = book_.redeem(accept.ticket, now);
     RelaySession* consumer = opened ? sessions_.find(opened->consumer) : nullptr;
     if (consumer == nullptr) {
         if (opened) book_.ended(opened->stream);
-        return fail(session, "unknown_ticket", "the ticket is not known, has expired or was used");
+        return fail(session, Code::unknown_ticket, "the ticket is not known, has expired or was used");
     }
     join(*consumer, session, *opened);
 }
@@ -189,14 +190,14 @@ void RelayProtocol::forget(std::uint64_t session, RelaySession::Role role) {
     if (role == Role::consumer) book_.give_up(session);
     if (role != Role::publisher) return;
     for (const std::uint64_t consumer : book_.publisher_gone(session))
-        fail_consumer(consumer, "not_connected", "its publisher has just left");
+        fail_consumer(consumer, Code::not_connected, "its publisher has just left");
     if (!stopping_) directory_.connection_closed(session);
 }
 
 void RelayProtocol::advance(StreamTable::Time time, std::size_t most) {
     now = time;
     for (const std::uint64_t consumer : book_.advance(time, most))
-        fail_consumer(consumer, "no_answer", "its publisher did not answer in time");
+        fail_consumer(consumer, Code::no_answer, "its publisher did not answer in time");
 }
 
 }  // namespace holdfast::discovery::relay

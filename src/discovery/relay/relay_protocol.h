@@ -32,7 +32,7 @@ class RelayProtocol : public std::enable_shared_from_this<RelayProtocol> {
 
     /// Returns true for an update, which is slower than any other message.
     bool handle(RelaySession& session, Message message);
-    void fail(RelaySession& session, std::string_view code, std::string_view message, std::string_view relay = {});
+    void fail(RelaySession& session, const ErrorCode& code, std::string_view message, std::string_view relay = {});
     void withdraw(const directory::Withdrawal& withdrawal);
     void may_retry(const directory::RetryNotice& notice);
 
@@ -60,7 +60,7 @@ class RelayProtocol : public std::enable_shared_from_this<RelayProtocol> {
     void join(RelaySession& consumer, RelaySession& data, const StreamTable::Opened& opened);
     void offer(RelaySession& consumer, const directory::Directory::Served& served);
     void explain(RelaySession& consumer, std::string name);
-    void fail_consumer(std::uint64_t consumer, std::string_view code, std::string_view message);
+    void fail_consumer(std::uint64_t consumer, const ErrorCode& code, std::string_view message);
 
     directory::Directory& directory_;
     const std::size_t max_publishers_;

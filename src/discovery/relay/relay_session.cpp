@@ -21,7 +21,7 @@ bool RelaySession::wants_input() const {
 Result<std::optional<Message>> RelaySession::next_message() {
     std::string_view rest = input();
     const auto frame = codec::take_frame(rest, max_frame_bytes);
-    if (!frame) return Error{"malformed", frame.error().message};
+    if (!frame) return Error{Code::malformed, frame.error().message};
     if (!*frame) return std::optional<Message>();
     consume(input().size() - rest.size());
     auto message = decode(**frame);

@@ -287,7 +287,7 @@ Result<void> StreamPump::start() {
     impl_->wake_up = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     epoll_event event{.events = EPOLLIN, .data = {.u64 = 0}};
     if (impl_->epoll < 0 || impl_->wake_up < 0 || ::epoll_ctl(impl_->epoll, EPOLL_CTL_ADD, impl_->wake_up, &event) != 0)
-        return Error{"no_pump", "the system has no file descriptors for the relay to copy streams with"};
+        return Error{Code::no_pump, "the system has no file descriptors for the relay to copy streams with"};
     sigset_t all, before;
     sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, &before);  // signals are for the serving thread

@@ -14,7 +14,7 @@ namespace holdfast::doors::http {
 namespace limits = lease::limits;
 
 Error invalid_argument(std::string message) {
-    return {std::string(name_of(Code::invalid_argument)), std::move(message)};
+    return {Code::invalid_argument, std::move(message)};
 }
 
 authority::Caller caller_of(const Request& request) {

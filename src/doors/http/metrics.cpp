@@ -10,7 +10,7 @@
 namespace holdfast::doors::http {
 namespace {
 
-constexpr std::size_t outcomes = code_count + 1;  // the codes, and `ok`
+constexpr std::size_t outcomes = answer_code_count + 1;  // the codes, and `ok`
 
 const prometheus::Histogram::BucketBoundaries& lateness_buckets() {
     static const prometheus::Histogram::BucketBoundaries bounds{0.0005, 0.001, 0.002, 0.005, 0.01, 0.02,
@@ -78,7 +78,7 @@ Metrics::~Metrics() = default;
 
 void Metrics::count(const Route* route, std::optional<Code> outcome) {
     const std::size_t verb = route == nullptr ? routes().size() : static_cast<std::size_t>(route - routes().data());
-    const std::size_t column = outcome ? static_cast<std::size_t>(*outcome) : code_count;
+    const std::size_t column = outcome ? static_cast<std::size_t>(*outcome) : answer_code_count;
     prometheus::Counter*& counter = impl_->counters[verb * outcomes + column];
     if (counter == nullptr) {
         const std::string_view verb_name = route == nullptr ? "none" : route->operation;

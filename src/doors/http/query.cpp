@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t max_parameters = 32;
 
 Error invalid_query(std::string message) {
-    return {std::string(name_of(Code::invalid_argument)), std::move(message)};
+    return {Code::invalid_argument, std::move(message)};
 }
 
 std::optional<std::string> form_decode(std::string_view text) {
@@ -87,8 +87,7 @@ void Query::check(const Result<void>& result) {
 std::optional<Error> Query::error() const {
     for (const auto& parameter : parameters_) {
         if (std::find(known_.begin(), known_.end(), parameter.first) != known_.end()) continue;
-        return Error{std::string(name_of(Code::unknown_field)),
-                     "this route does not know the parameter " + excerpt(parameter.first)};
+        return Error{Code::unknown_field, "this route does not know the parameter " + excerpt(parameter.first)};
     }
     return mistake_;
 }

@@ -163,10 +163,9 @@ int status_of(Code code) {
         case Code::store_unavailable:
         case Code::auth_full:
             return 503;
-        case Code::storage_failed:
-            break;
+        default:
+            return 500;
     }
-    return 500;
 }
 
 std::string message_of(Code code, std::string_view detail) {
@@ -185,12 +184,12 @@ Response failure(Code code, std::string_view detail, std::optional<Duration> ret
     return response;
 }
 
-Code code_named(std::string_view name) {
-    return code_in(name).value_or(Code::storage_failed);
+Code answer_code(const ErrorCode& code) {
+    return code.known() && is_answer_code(*code.known()) ? *code.known() : Code::storage_failed;
 }
 
 Response failure(const Error& error) {
-    return failure(code_named(error.code), error.message, error.retry_in);
+    return failure(answer_code(error.code), error.message, error.retry_in);
 }
 
 void append(std::string& out, const Response& response, const Framing& framing) {

@@ -22,8 +22,8 @@ struct Response {
 
 /// The HTTP status of each code, as docs/http-api.md lists them.
 int status_of(Code code);
-/// `storage_failed` if no code has that name.
-Code code_named(std::string_view name);
+/// The code to answer with: `storage_failed` for a failure on this side that has no code of docs/http-api.md.
+Code answer_code(const ErrorCode& code);
 
 /// The detail, or the code's own advice if there is none. Safe to put into JSON, even if a library wrote the detail.
 std::string message_of(Code code, std::string_view detail);

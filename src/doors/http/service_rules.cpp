@@ -29,13 +29,13 @@ struct DecodedNameRule {
 
 Result<void> check_identity(const std::string& identity) {
     if (discovery::identity::is_identity_id(identity)) return {};
-    return Error{std::string(name_of(Code::invalid_identity)),
+    return Error{Code::invalid_identity,
                  "an identity has 32 characters of a-z and 2-7, as `holdfast identity show` says"};
 }
 
 Result<std::string> service_name(const std::string& given) {
     auto name = discovery::directory::normalised_service_name(given);
-    if (!name) return Error{std::string(name_of(Code::invalid_name)), name.error().message};
+    if (!name) return Error{Code::invalid_name, name.error().message};
     return std::move(*name);
 }
 

@@ -82,7 +82,7 @@ std::vector<std::pair<std::string, std::string>> service_metadata(JsonFields& fi
 }
 
 Error bad_signature(const char* message) {
-    return {std::string(name_of(Code::bad_signature)), message};
+    return {Code::bad_signature, message};
 }
 
 Result<DecodedUpdate> decode_service_update(const Request& request) {
@@ -118,7 +118,7 @@ std::string glob_parameter(Query& query) {
     const std::size_t star = std::min(glob.find('*'), glob.size());
     if (glob.size() - star > discovery::directory::limits::service_glob_tail_bytes)
         query.check(
-            Error{"invalid_argument", "name has more than 64 bytes from its first * on; write more before the *"});
+            Error{Code::invalid_argument, "name has more than 64 bytes from its first * on; write more before the *"});
     return glob;
 }
 
@@ -173,8 +173,8 @@ Response answer_update(const discovery::UpdateResponse& told, discovery::Action 
     Response response{.status = action == discovery::Action::enter ? 201 : 200};
     JsonWriter json(response.body);
     json.open_object();
-    if (told.code != "ok") {
-        response.code = code_named(told.code);
+    if (told.refused) {
+        response.code = answer_code(*told.refused);
         response.status = status_of(*response.code);
         if (told.retry_in > Duration::zero()) response.retry_in = told.retry_in;
         put_refusal(json, told, *response.code);

@@ -9,7 +9,7 @@ namespace holdfast::doors::peer {
 namespace {
 
 Error invalid(std::string message) {
-    return Error{"invalid_argument", std::move(message)};
+    return Error{Code::invalid_argument, std::move(message)};
 }
 
 bool is_id(std::string_view id) {

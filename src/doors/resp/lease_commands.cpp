@@ -30,7 +30,7 @@ constexpr std::int64_t max_priority = 9'000'000'000'000'000;
 constexpr std::uint64_t max_number = (1ULL << 53) - 1;
 
 Error invalid_argument(std::string message) {
-    return {std::string(name_of(Code::invalid_argument)), std::move(message)};
+    return {Code::invalid_argument, std::move(message)};
 }
 
 /// A whole number of milliseconds up to 10^12. `field` is named in the error.
@@ -431,8 +431,8 @@ constexpr Verb releasing{false, [](codec::resp::ReplyWriter& reply, std::string_
                                    const authority::SingleRecordAnswer& answer) { put_released(reply, answer); }};
 
 /// Calls `done` if the name is well formed, else returns the error.
-std::optional<Error> keep_one(Exchange& exchange, std::span<const std::string_view> name, const Keeping& asked,
-                              const Verb& verb, authority::SingleRecord::Done done) {
+Result<void> keep_one(Exchange& exchange, std::span<const std::string_view> name, const Keeping& asked,
+                      const Verb& verb, authority::SingleRecord::Done done) {
     std::string room;
     const auto token = read_token(name[1]);
     if (!token) return token.error();
@@ -445,7 +445,7 @@ std::optional<Error> keep_one(Exchange& exchange, std::span<const std::string_vi
         if (!exchange.gone()) exchange.session().scoped().forget_if_of(*token, asked.holder);
         single_record.release(*resource, asked.holder, *token, std::move(done), asked.session);
     }
-    return std::nullopt;
+    return {};
 }
 
 /// The replies of a command that names many leases, in the order of the names (R1).
@@ -471,15 +471,15 @@ void keep_many(Exchange& exchange, const Keeping& asked, const Verb& verb) {
     const auto protocol = exchange.session().client().protocol;
     for (std::size_t i = 0; i < count; ++i) {
         const auto name = i == 0 ? asked.first : asked.others.subspan(2 * (i - 1), 2);
-        auto error = keep_one(exchange, name, asked, verb,
-                              [many, i, protocol, put = verb.put](const authority::SingleRecordAnswer& answer) {
-                                  codec::resp::ReplyWriter reply(many->replies[i], protocol);
-                                  put(reply, answer.resource, answer);
-                                  many->arrived();
-                              });
-        if (!error) continue;
+        const auto kept = keep_one(exchange, name, asked, verb,
+                                   [many, i, protocol, put = verb.put](const authority::SingleRecordAnswer& answer) {
+                                       codec::resp::ReplyWriter reply(many->replies[i], protocol);
+                                       put(reply, answer.resource, answer);
+                                       many->arrived();
+                                   });
+        if (kept) continue;
         codec::resp::ReplyWriter reply(many->replies[i], protocol);
-        put_error(reply, Code::invalid_argument, error->message);
+        put_error(reply, Code::invalid_argument, kept.error().message);
         many->arrived();
     }
 }
@@ -488,13 +488,13 @@ void keep(Exchange& exchange, const Verb& verb) {
     const auto asked = read_keeping(exchange.words(), verb.renews);
     if (!asked) return fail(exchange, asked.error());
     if (asked->many) return keep_many(exchange, *asked, verb);
-    const auto error = keep_one(exchange, asked->first, *asked, verb,
-                                [&exchange, put = verb.put](const authority::SingleRecordAnswer& answer) {
-                                    auto reply = exchange.reply();
-                                    put(reply, answer.resource, answer);
-                                    exchange.finish();
-                                });
-    if (error) fail(exchange, *error);
+    const auto kept = keep_one(exchange, asked->first, *asked, verb,
+                               [&exchange, put = verb.put](const authority::SingleRecordAnswer& answer) {
+                                   auto reply = exchange.reply();
+                                   put(reply, answer.resource, answer);
+                                   exchange.finish();
+                               });
+    if (!kept) fail(exchange, kept.error());
 }
 
 constexpr std::array lease_table{

@@ -64,7 +64,7 @@ Result<OwnAddress> own_address(const std::string& given, const std::vector<std::
     std::string host = given;
     if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
     if (is_wildcard(host) || (!host.empty() && !is_host(host)))
-        return Error{"invalid_argument",
+        return Error{Code::invalid_argument,
                      fmt::format("--address '{}' is not a host that clients can connect to; give a name or an IP "
                                  "address, without a port",
                                  given)};
@@ -73,7 +73,7 @@ Result<OwnAddress> own_address(const std::string& given, const std::vector<std::
     });
     const bool is_remote = elsewhere != controllers.end();
     if (host.empty() && is_remote)
-        return Error{"invalid_argument",
+        return Error{Code::invalid_argument,
                      fmt::format("the controller {} is on another machine, and its clients cannot reach backends at "
                                  "127.0.0.1; pass the host under which they reach this one with --address HOST",
                                  *elsewhere)};

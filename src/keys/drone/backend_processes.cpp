@@ -63,10 +63,10 @@ Result<std::uint16_t> BackendProcesses::port_for(const SpawnOrder& order) const 
         taken.insert(one->port);
     if (const auto port = order.spawn.port) {
         if (!taken.contains(*port)) return *port;
-        return Error{"port_in_use", fmt::format("another backend of this drone has port {}", *port)};
+        return Error{Code::port_in_use, fmt::format("another backend of this drone has port {}", *port)};
     }
     if (const auto port = free_port(taken)) return *port;
-    return Error{"no_port", "there is no free port"};
+    return Error{Code::no_port, "there is no free port"};
 }
 
 void BackendProcesses::launch(const Launch& launch) {
@@ -93,9 +93,9 @@ BackendProcesses::Prepared BackendProcesses::prepare(const Preparation& preparat
     const SpawnOrder& order = preparation.order;
     std::error_code unknown;
     if (const auto& cwd = order.spawn.cwd; cwd && !std::filesystem::is_directory(*cwd, unknown))
-        return failed({"cannot_run", "there is no directory " + *cwd});
+        return failed({Code::cannot_run, "there is no directory " + *cwd});
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) return failed({"cannot_run", std::string("no pipe: ") + std::strerror(errno)});
+    if (pipe2(ends, O_CLOEXEC) != 0) return failed({Code::cannot_run, std::string("no pipe: ") + std::strerror(errno)});
     Fd reading{ends[0]};
     const Fd writing{ends[1]};
     std::unique_lock lock{guardians_mutex_};

@@ -49,11 +49,11 @@ Result<void> BackendRecords::write(const BackendRecord& record) const {
         file << "backend " << record.backend << "\nboot " << record.boot << "\nguardian " << record.guardian << ' '
              << record.guardian_start << "\ngroup " << record.group << '\n';
         if (!record.cgroup.empty()) file << "cgroup " << record.cgroup << '\n';
-        if (!file.flush()) return Error{"state_unusable", "cannot write " + path + ": " + std::strerror(errno)};
+        if (!file.flush()) return Error{Code::state_unusable, "cannot write " + path + ": " + std::strerror(errno)};
     }
     std::error_code failed;
     fs::rename(path + half_written, path, failed);
-    if (failed) return Error{"state_unusable", "cannot write " + path + ": " + failed.message()};
+    if (failed) return Error{Code::state_unusable, "cannot write " + path + ": " + failed.message()};
     return {};
 }
 

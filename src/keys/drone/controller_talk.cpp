@@ -30,7 +30,7 @@ void ControllerTalk::meet(const std::string& life) {
 bool ControllerTalk::heartbeat_answered(const HeartbeatAsk& ask, const HeartbeatAnswer& answer, HolderInstant now) {
     const bool was_reached = std::exchange(reached_, true);
     heartbeat_under_way_ = false;
-    failure_.clear();
+    failure_.reset();
     meet(answer.controller);
     for (std::size_t i = 0; i < ask.versions.size(); ++i) {
         std::uint64_t& heard = heard_[ask.message.backends[i].id];
@@ -80,7 +80,7 @@ void ControllerTalk::orders_answered(const OrdersRequest& request, const OrdersA
 void ControllerTalk::orders_failed(const Error& error, HolderInstant now) {
     orders_under_way_ = false;
     orders_at_ = now + retry_pause;
-    if (code_in(error.code) == Code::unknown_drone) hurry(now);
+    if (error.code == Code::unknown_drone) hurry(now);
 }
 
 }  // namespace holdfast::keys::drone

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,7 +63,7 @@ class ControllerTalk {
     void meet(const std::string& life);
 
     std::string life_;
-    std::string failure_;  ///< the error code of the last heartbeat, if it failed
+    std::optional<ErrorCode> failure_;  ///< the error code of the last heartbeat, if it failed
     std::map<std::string, std::uint64_t> heard_;
     std::vector<std::uint64_t> done_;
     HolderInstant heartbeat_at_;

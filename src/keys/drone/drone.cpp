@@ -171,7 +171,7 @@ class Drone {
             if (core_.finished(now)) break;
             wait();
         }
-        if (core_.usurped()) return Error{"stale_drone", "another drone runs with the id " + parts_.state.id};
+        if (core_.usurped()) return Error{Code::stale_drone, "another drone runs with the id " + parts_.state.id};
         return {};
     }
 

@@ -209,18 +209,16 @@ lease::HolderDeadlines deadlines_of(const client::Timing& timing, HolderInstant 
 }
 
 /// The lease is still valid but will not be renewed: it ends on its timeline (R7).
-bool runs_out(std::string_view code) {
+bool runs_out(const ErrorCode& code) {
     static const std::set<Code> codes{Code::renewal_barred, Code::banned, Code::name_refused, Code::over_quota,
                                       Code::lease_idle};
-    const auto known = code_in(code);
-    return known && codes.contains(*known);
+    return code.known() && codes.contains(*code.known());
 }
 
-bool is_lost(std::string_view code) {
+bool is_lost(const ErrorCode& code) {
     static const std::set<Code> codes{Code::lease_expired, Code::lease_released, Code::lease_revoked, Code::not_holder,
                                       Code::stale_epoch};
-    const auto known = code_in(code);
-    return known && codes.contains(*known);
+    return code.known() && codes.contains(*code.known());
 }
 
 }  // namespace
@@ -238,7 +236,7 @@ void DroneCore::on_heartbeat(const HeartbeatAsk& ask, const Result<HeartbeatAnsw
         return;
     }
     if (talk.heartbeat_failed(answer.error(), now)) warn("not registered: " + answer.error().message);
-    if (code_in(answer.error().code) != Code::stale_drone || usurped_) return;
+    if (answer.error().code != Code::stale_drone || usurped_) return;
     usurped_ = true;
     warn("another drone has registered with this one's id; everything here is stopped: " + answer.error().message);
     stop(Severity::hard, now);
@@ -327,9 +325,9 @@ void DroneCore::on_refusal(const std::string& id, Backend& backend, const Error&
         return backend.lost(now);
     }
     backend.not_renewed(now);
-    if (code_in(error.code) == Code::renewal_barred) backend.barred();
-    const bool forgotten = code_in(error.code) == Code::unknown_lease;
-    if (forgotten || code_in(error.code) == Code::recovering)
+    if (error.code == Code::renewal_barred) backend.barred();
+    const bool forgotten = error.code == Code::unknown_lease;
+    if (forgotten || error.code == Code::recovering)
         reassertions_.insert_or_assign(id, Reassertion{controller, forgotten});
     else if (runs_out(error.code))
         warn("the key of backend " + id + " runs out: " + error.message);

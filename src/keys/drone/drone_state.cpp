@@ -38,7 +38,7 @@ Result<std::string> kept_id(const std::string& file) {
     id = host_name() + "-" + random_hex(4);
     std::ofstream out{file};
     out << id << '\n';
-    if (!out.flush()) return Error{"state_unusable", "cannot write " + file + ": " + std::strerror(errno)};
+    if (!out.flush()) return Error{Code::state_unusable, "cannot write " + file + ": " + std::strerror(errno)};
     return id;
 }
 
@@ -56,16 +56,16 @@ Result<std::vector<std::string>> lives_before(const std::string& file, const std
         for (const std::string& each : lives)
             out << each << '\n';
         out << life << '\n';
-        if (!out.flush()) return Error{"state_unusable", "cannot write " + file + ": " + std::strerror(errno)};
+        if (!out.flush()) return Error{Code::state_unusable, "cannot write " + file + ": " + std::strerror(errno)};
     }
     if (::rename((file + ".new").c_str(), file.c_str()) != 0)
-        return Error{"state_unusable", "cannot write " + file + ": " + std::strerror(errno)};
+        return Error{Code::state_unusable, "cannot write " + file + ": " + std::strerror(errno)};
     return lives;
 }
 
 Result<void> make_directory(const std::string& path) {
     if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
-    return Error{"state_unusable", "cannot create " + path + ": " + std::strerror(errno)};
+    return Error{Code::state_unusable, "cannot create " + path + ": " + std::strerror(errno)};
 }
 
 /// A backend needs a socket, a pipe and a log file.

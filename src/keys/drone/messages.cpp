@@ -20,7 +20,7 @@ Result<Answer> read(const client::HttpResponse& response, Result<Answer> (*from)
     if (response.status != 200) return client::read_error(response);
     const auto body = read_json_object(response.body, answer_limits);
     auto answer = body ? from(*body) : Result<Answer>(body.error());
-    if (!answer) return Error{"bad_answer", "the controller's answer makes no sense: " + answer.error().message};
+    if (!answer) return Error{Code::bad_answer, "the controller's answer makes no sense: " + answer.error().message};
     return answer;
 }
 

@@ -27,7 +27,7 @@ CasLoop::CasLoop(Parts parts)
 CasLoop::~CasLoop() = default;
 
 Error CasLoop::unavailable(const std::string& why) const {
-    return {"store_unavailable", "the store is not available: " + why};
+    return {Code::store_unavailable, "the store is not available: " + why};
 }
 
 void CasLoop::update(std::string_view resource, Update& update) {

@@ -35,7 +35,7 @@ void Document::try_on(std::unique_ptr<Change> change, Reading found) {
     if (bytes.empty()) return change->done(std::move(found));
     if (++change->tries > max_tries)
         return change->done(
-            Error{"store_unavailable", fmt::format("other fronts change {} all the time", parts_.name)});
+            Error{Code::store_unavailable, fmt::format("other fronts change {} all the time", parts_.name)});
     Swap swap;
     swap.kind = Kind::document;
     swap.name = parts_.name;

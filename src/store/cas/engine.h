@@ -56,7 +56,7 @@ struct WriteId {
 /// The stored data was written by an older version, whose fronts use other tokens and write ids: the two must not share
 /// an engine. Waiting does not help.
 inline Error other_format(const std::string& where) {
-    return {"store_format",
+    return {Code::store_format,
             where +
                 ": it was written by an older version of Holdfast; stop all servers of that version, and give this "
                 "one another prefix, or delete everything under this one (docs/stores.md)"};
@@ -121,12 +121,12 @@ constexpr bool stands(WriteId marker, WriteId seen) {
     return marker.start == seen.start && marker.count >= seen.count;
 }
 
-/// The error of a swap that met another marker or an older position than required. The stored value does not count, and
-/// nothing was written, unless the engine reports its position only afterwards: then the write has raised it.
-inline constexpr std::string_view store_lost = "store_lost";
-
 /// A conditional write: it takes effect only on the value that it was decided on, and only at a time for which that
 /// decision holds. The text need not outlive the call.
+///
+/// The error is Code::store_lost if it met another marker or an older position than required. The stored value does not
+/// count then, and nothing was written, unless the engine reports its position only afterwards: then the write has
+/// raised it.
 struct Swap {
     Kind kind = Kind::record;
     std::string_view name;

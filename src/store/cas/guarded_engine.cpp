@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view not_believed = "the engine may have lost what was in it";
 
 Error unavailable_for(const std::string& why) {
-    return {"store_unavailable", why};
+    return {Code::store_unavailable, why};
 }
 
 /// Empty if the engine has not gone back.
@@ -67,7 +67,7 @@ void GuardedEngine::swap(const Swap& swap, Callback<Result<Swapped>> reply) {
     parts_.engine.swap(guarded, [this, alive = std::weak_ptr(alive_), least = required_,
                                  reply = std::move(reply)](Result<Swapped> swapped) mutable {
         if (alive.expired()) return reply(std::move(swapped));
-        const bool is_lost = !swapped && swapped.error().code == store_lost;
+        const bool is_lost = !swapped && swapped.error().code == Code::store_lost;
         if (!swapped && !is_lost) return reply(std::move(swapped));
         if (swapped && is_believed(*swapped, least)) return reply(std::move(swapped));
         const std::string why = swapped ? std::string(not_believed) : swapped.error().message;

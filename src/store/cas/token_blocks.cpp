@@ -71,7 +71,7 @@ void TokenBlocks::reserve() {
             failure_.reset();
             if (!reserved) failure_ = reserved.error();
             if (reserved && *first + size >= lease::token_limit)
-                failure_ = Error{"store_unavailable", "all tokens up to the highest are reserved"};
+                failure_ = Error{Code::store_unavailable, "all tokens up to the highest are reserved"};
             if (failure_) return;
             reserved_at_ = asked_at;
             begin_ = last_ = *first;

@@ -50,7 +50,7 @@ void compare_value(TxnRequest& request, const std::string& key, const std::strin
 }
 
 Error lost(const std::string& why = "etcd: its marker is gone, or is not the one that was there") {
-    return {std::string(cas::store_lost), why};
+    return {Code::store_lost, why};
 }
 
 }  // namespace

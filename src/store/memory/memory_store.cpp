@@ -269,7 +269,7 @@ struct MemoryStore::Impl {
 
     Result<ListPage> list(const ListQuery& query) {
         const auto begin = parse_cursor(query.after);
-        if (!begin) return Error{"invalid_argument", "after is not `next` of a page of this store"};
+        if (!begin) return Error{Code::invalid_argument, "after is not `next` of a page of this store"};
         const bool all = query.holder.empty();
         const std::vector<SlotId> candidates = all ? std::vector<SlotId>{} : table.slots_of(query.holder);
         const auto next_after = [&](std::uint64_t id) -> SlotId {

@@ -16,7 +16,7 @@ using cas::StoredValue;
 using cas::Swapped;
 
 Error broken(const char* what) {
-    return {"store_unavailable", fmt::format("PostgreSQL: the schema is not as it should be: {}", what)};
+    return {Code::store_unavailable, fmt::format("PostgreSQL: the schema is not as it should be: {}", what)};
 }
 
 cas::Position position_of(std::int64_t place) {

@@ -69,7 +69,7 @@ class Lookup final : public std::enable_shared_from_this<Lookup> {
         const std::string& host = hosts_[at_];
         resolver_.async_resolve(host, "", [self = shared_from_this()](boost::system::error_code error, auto found) {
             if (error && self->hosts_.size() == 1)
-                return self->reply_(Error{"store_unavailable", self->hosts_[0] + ": " + error.message()});
+                return self->reply_(Error{Code::store_unavailable, self->hosts_[0] + ": " + error.message()});
             if (!error) self->take(found);
             ++self->at_;
             self->next();
@@ -100,7 +100,7 @@ class Lookup final : public std::enable_shared_from_this<Lookup> {
 
     void finish() {
         if (found_hosts_.empty())
-            return reply_(Error{"store_unavailable", "none of the hosts has an address: " + *get("host")});
+            return reply_(Error{Code::store_unavailable, "none of the hosts has an address: " + *get("host")});
         for (auto& [name, value] : parameters_) {
             if (name == "host") value = found_hosts_;
             if (name == "port" && !found_ports_.empty()) value = found_ports_;

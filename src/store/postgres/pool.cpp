@@ -457,7 +457,7 @@ void Pool::on_failure(Connection& connection, Group& group) {
     }
     if (is_lost(failure.state)) {
         for (const CallPtr& call : group.calls)
-            answer(call, Error{std::string(cas::store_lost), "PostgreSQL: " + failure.message});
+            answer(call, Error{Code::store_lost, "PostgreSQL: " + failure.message});
         return;
     }
     const bool was_alone = group.calls.size() == 1;
@@ -514,7 +514,7 @@ void Pool::answer(const CallPtr& call, Result<Rows> result) {
 }
 
 void Pool::refuse(const CallPtr& call, const std::string& why) {
-    answer(call, Error{"store_unavailable", "PostgreSQL: " + why});
+    answer(call, Error{Code::store_unavailable, "PostgreSQL: " + why});
 }
 
 void Pool::refuse_waiting() {

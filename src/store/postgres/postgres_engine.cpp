@@ -226,7 +226,7 @@ Result<cas::Swapped> PostgresEngine::on_swapped(const Asked& asked, const Rows& 
     }
     const bool was_its_time = swapped->now >= asked.from && swapped->now < asked.until;
     if (swapped->found.write == asked.expected && was_its_time)
-        return Error{"store_unavailable", "PostgreSQL: it came too late to take effect"};
+        return Error{Code::store_unavailable, "PostgreSQL: it came too late to take effect"};
     return swapped;
 }
 
@@ -296,7 +296,7 @@ void PostgresEngine::on_reachable(const Hello& hello) {
 }
 
 void PostgresEngine::on_unreachable(const std::string& why) {
-    if (listener_ != nullptr) listener_->on_unreachable({"store_unavailable", "PostgreSQL: " + why});
+    if (listener_ != nullptr) listener_->on_unreachable({Code::store_unavailable, "PostgreSQL: " + why});
 }
 
 void PostgresEngine::on_payload(std::string_view payload) {

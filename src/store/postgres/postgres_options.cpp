@@ -12,7 +12,7 @@ constexpr std::size_t schema_bytes = 48;
 constexpr std::uint64_t max_pool = 64;
 
 Error invalid(std::string message) {
-    return {"invalid_argument", std::move(message)};
+    return {Code::invalid_argument, std::move(message)};
 }
 
 Error malformed() {

@@ -158,11 +158,11 @@ ReadResult without_absent(ReadResult read, const PeerTransport& peers, Instant n
 
 constexpr std::size_t max_abandoned = 10'000;  ///< tokens for one register
 
-const Error unavailable{"unavailable", "no majority of the nodes answered in time; what it did is unknown"};
-const Error undecidable{"unavailable",
+const Error unavailable{Code::unavailable, "no majority of the nodes answered in time; what it did is unknown"};
+const Error undecidable{Code::unavailable,
                         "no majority of the nodes can be reached and votes at the moment; what it did is unknown"};
-const Error stopping{"unavailable", "this node is stopping; what it did is unknown"};
-const Error too_many{"unavailable", "too many updates are under way on this node"};
+const Error stopping{Code::unavailable, "this node is stopping; what it did is unknown"};
+const Error too_many{Code::unavailable, "too many updates are under way on this node"};
 
 cas::SeenNeighbours neighbours_in(const ReadResult& read, const cas::ClockRates& rates, Instant now) {
     cas::SeenNeighbours neighbours;

@@ -5,7 +5,7 @@
 namespace holdfast::store::quorum {
 namespace {
 
-const Error no_majority{"unavailable", "no majority of the nodes answered in time"};
+const Error no_majority{Code::unavailable, "no majority of the nodes answered in time"};
 
 }
 

@@ -243,8 +243,7 @@ Result<void> RedisEngine::read_swaps(SwapCalls& calls, codec::resp::Value& answe
 
 Result<cas::Swapped> RedisEngine::read_swap(char letter, codec::resp::Value& value, std::size_t index) {
     const auto lost = [&](std::string_view why) {
-        return Error{std::string(cas::store_lost),
-                     fmt::format("{}: {}", nodes_->master().link->address().shown(), why)};
+        return Error{Code::store_lost, fmt::format("{}: {}", nodes_->master().link->address().shown(), why)};
     };
     cas::Swapped swapped;
     switch (letter) {

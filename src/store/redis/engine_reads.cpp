@@ -171,7 +171,7 @@ void RedisEngine::scan(Kind kind, std::string_view prefix, std::string_view afte
     if (!nodes_->is_up()) return fail(std::move(reply), nodes_->why_down());
     auto scanning = std::make_shared<Scanning>();
     if (!read_cursor(after, *scanning))
-        return fail(std::move(reply), Error{"invalid_argument", "there is no such page"});
+        return fail(std::move(reply), Error{Code::invalid_argument, "there is no such page"});
     scanning->kind = kind;
     scanning->pattern = keys_.pattern(kind, prefix);
     scanning->count = std::to_string(std::clamp(most, min_count, max_count));

@@ -26,7 +26,7 @@ bool is_message(const codec::resp::Value& value) {
 }  // namespace
 
 Error unavailable(std::string message) {
-    return {std::string(name_of(Code::store_unavailable)), std::move(message)};
+    return {Code::store_unavailable, std::move(message)};
 }
 
 Link::Link(Parts parts) : parts_(std::move(parts)), socket_(parts_.loop), timer_(parts_.loop) {}

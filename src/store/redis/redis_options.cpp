@@ -12,9 +12,9 @@ constexpr std::uint64_t max_replicas = 100;
 constexpr std::uint64_t max_wait_ms = 60'000;
 
 Error wrong(std::string what) {
-    return {"invalid_argument", "this is no address of a Redis store: " + std::move(what) +
-                                    "; write redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]"
-                                    "[?prefix=holdfast&wait=1&wait_ms=500&cluster=1]"};
+    return {Code::invalid_argument, "this is no address of a Redis store: " + std::move(what) +
+                                        "; write redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]"
+                                        "[?prefix=holdfast&wait=1&wait_ms=500&cluster=1]"};
 }
 
 /// Allows no character that ends a word or has a meaning in a pattern or a hash tag.
@@ -26,11 +26,11 @@ bool is_prefix(std::string_view text) {
     });
 }
 
-std::optional<Error> read_parameter(std::string_view name, std::string_view value, RedisEngineOptions& options) {
+Result<void> read_parameter(std::string_view name, std::string_view value, RedisEngineOptions& options) {
     if (name == "prefix") {
         if (!is_prefix(value)) return wrong("a prefix is 1 to 64 letters, digits, '-', '_', '.' and ':'");
         options.prefix = std::string(value);
-        return std::nullopt;
+        return {};
     }
     const auto number = parse_number(value);
     if (name == "wait") {
@@ -45,20 +45,20 @@ std::optional<Error> read_parameter(std::string_view name, std::string_view valu
     } else {
         return wrong("it has no parameter '" + std::string(name) + "'");
     }
-    return std::nullopt;
+    return {};
 }
 
-std::optional<Error> read_parameters(std::string_view text, RedisEngineOptions& options) {
+Result<void> read_parameters(std::string_view text, RedisEngineOptions& options) {
     while (!text.empty()) {
         const auto end = std::min(text.find('&'), text.size());
         const auto equals = std::min(text.substr(0, end).find('='), end);
         if (equals == end) return wrong("a parameter has no value");
         const auto value = percent_decode(text.substr(equals + 1, end - equals - 1));
         if (!value) return wrong("an escape in a parameter is malformed");
-        if (auto error = read_parameter(text.substr(0, equals), *value, options)) return error;
+        if (auto read = read_parameter(text.substr(0, equals), *value, options); !read) return read;
         text.remove_prefix(std::min(end + 1, text.size()));
     }
-    return std::nullopt;
+    return {};
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ Result<RedisEngineOptions> parse_redis_engine(std::string_view url) {
     RedisEngineOptions options;
     options.address = std::move(*address);
     if (question == std::string_view::npos) return options;
-    if (auto error = read_parameters(url.substr(question + 1), options)) return *error;
+    if (const auto read = read_parameters(url.substr(question + 1), options); !read) return read.error();
     if (options.cluster && options.address.database != 0) return wrong("a cluster has only database 0");
     return options;
 }

@@ -20,7 +20,7 @@ constexpr std::array<std::uint16_t, 256> crc_table = [] {
 }();
 
 Error malformed(std::string what) {
-    return {"store_unavailable", "the Redis cluster's list of slots cannot be read: " + std::move(what)};
+    return {Code::store_unavailable, "the Redis cluster's list of slots cannot be read: " + std::move(what)};
 }
 
 using Type = codec::resp::Value::Type;

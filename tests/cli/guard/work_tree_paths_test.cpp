@@ -84,7 +84,7 @@ class WorkTreePaths : public testing::Test {
     /// The names, with blanks between them, or the code of the error.
     std::string names(const std::string& path) const {
         const auto resolved = resolve_path(files, repository_root, path);
-        if (!resolved) return resolved.error().code;
+        if (!resolved) return std::string(resolved.error().code.name());
         std::string text;
         for (const std::string& name : resolved->names)
             text += (text.empty() ? "" : " ") + name;

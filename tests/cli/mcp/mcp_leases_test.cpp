@@ -140,48 +140,48 @@ TEST_F(McpLeasesTest, are_renewed_in_the_background) {
 }
 
 TEST_F(McpLeasesTest, that_are_not_answered_are_tried_again_and_lost_at_their_end) {
-    server->answers_all({"unreachable", "nobody is there"});
+    server->answers_all({Code::unreachable, "nobody is there"});
     claim("a", 1000ms);
     const auto lost = await_lost(1);
     EXPECT_GE(server->renewed(), 2U);
     EXPECT_EQ(lost[0].id, "a#1");
     EXPECT_EQ(lost[0].resource, "a");
-    EXPECT_EQ(lost[0].code, "");
+    EXPECT_EQ(lost[0].code, ErrorCode{});
     EXPECT_EQ(lost[0].why, "it could not be renewed in time");
     EXPECT_FALSE(leases.holds("a#1"));
     EXPECT_TRUE(leases.take_lost().empty()) << "told once";
 }
 
 TEST_F(McpLeasesTest, that_the_server_ended_are_lost_at_once) {
-    server->answers(Error{"lease_revoked", "because"});
+    server->answers(Error{Code::lease_revoked, "because"});
     claim("a", 6000ms);
     const auto lost = await_lost(1);
-    EXPECT_EQ(lost[0].code, "lease_revoked");
+    EXPECT_EQ(lost[0].code, Code::lease_revoked);
     EXPECT_EQ(lost[0].why, "because");
     EXPECT_EQ(server->renewed(), 1U);
 }
 
 TEST_F(McpLeasesTest, that_could_not_be_renewed_say_what_the_server_refused) {
-    server->answers(Error{"over_quota", "because"});
+    server->answers(Error{Code::over_quota, "because"});
     claim("a", 1000ms);
     const auto lost = await_lost(1);
-    EXPECT_EQ(lost[0].code, "over_quota");
+    EXPECT_EQ(lost[0].code, Code::over_quota);
     EXPECT_EQ(lost[0].why, "because");
 }
 
 TEST_F(McpLeasesTest, of_an_agent_that_was_replaced_are_all_lost) {
-    server->answers_all({"stale_epoch", "epoch 4 is over"});
+    server->answers_all({Code::stale_epoch, "epoch 4 is over"});
     claim("a", 3000ms);
     claim("b", 3000ms);
     const auto lost = await_lost(2);
     EXPECT_EQ(lost[0].why, "a newer process of this agent has taken over");
-    EXPECT_EQ(lost[1].code, "stale_epoch");
+    EXPECT_EQ(lost[1].code, Code::stale_epoch);
 }
 
 TEST_F(McpLeasesTest, that_the_server_says_have_ended_are_lost) {
     claim("a");
-    leases.lose("a#1", {"", "the server says it is REVOKED"});
-    leases.lose("a#1", {"", "once more"});
+    leases.lose("a#1", {ErrorCode{}, "the server says it is REVOKED"});
+    leases.lose("a#1", {ErrorCode{}, "once more"});
     const auto lost = leases.take_lost();
     ASSERT_EQ(lost.size(), 1U);
     EXPECT_EQ(lost[0].why, "the server says it is REVOKED");
@@ -201,7 +201,7 @@ TEST_F(McpLeasesTest, that_were_given_back_are_not_lost) {
     claim("a");
     EXPECT_EQ(std::get<client::Released>(*leases.release(*server, "a#1")).state, "RELEASED");
     EXPECT_TRUE(leases.release(*server, "unknown#2"));
-    leases.lose("a#1", {"lease_expired", "too late"});
+    leases.lose("a#1", {Code::lease_expired, "too late"});
     EXPECT_EQ(server->released(), (std::vector<std::string>{"a#1", "unknown#2"}));
     EXPECT_EQ(leases.size(), 0U);
     EXPECT_TRUE(leases.take_lost().empty());
@@ -209,8 +209,8 @@ TEST_F(McpLeasesTest, that_were_given_back_are_not_lost) {
 
 TEST_F(McpLeasesTest, are_given_back_even_if_no_server_answers) {
     claim("a");
-    server->answers_all({"unreachable", "nobody is there"});
-    EXPECT_EQ(leases.release(*server, "a#1").error().code, "unreachable");
+    server->answers_all({Code::unreachable, "nobody is there"});
+    EXPECT_EQ(leases.release(*server, "a#1").error().code, Code::unreachable);
     EXPECT_EQ(leases.size(), 0U);
 }
 
@@ -254,13 +254,13 @@ TEST_F(McpLeasesTest, keep_their_time_if_a_renewal_comes_too_late) {
     server->answers(renewed_for(0s));
     const auto replies = leases.renew(*server, {"a#1"}, {});
     ASSERT_TRUE(replies);
-    EXPECT_EQ(std::get<Error>(replies->at(0)).code, "unreachable");
+    EXPECT_EQ(std::get<Error>(replies->at(0)).code, Code::unreachable);
     EXPECT_TRUE(leases.holds("a#1"));
 }
 
 TEST_F(McpLeasesTest, that_a_renewal_finds_ended_are_lost) {
     claim("a");
-    server->answers(Error{"lease_expired", "it is over"});
+    server->answers(Error{Code::lease_expired, "it is over"});
     ASSERT_TRUE(leases.renew(*server, {"a#1"}, {}));
     ASSERT_EQ(leases.take_lost().size(), 1U);
     EXPECT_FALSE(leases.holds("a#1"));

@@ -46,7 +46,7 @@ TEST(Digest, that_is_torn_anywhere_is_damaged) {
     for (std::size_t length = 0; length < whole.size(); ++length) {
         const auto read = parse_digest(whole.substr(0, length));
         ASSERT_FALSE(read) << length;
-        EXPECT_EQ(read.error().code, "digest_damaged") << length;
+        EXPECT_EQ(read.error().code, Code::digest_damaged) << length;
     }
     EXPECT_FALSE(parse_digest(whole + "x"));
 }
@@ -66,14 +66,14 @@ RC_GTEST_PROP(Digest, never_crashes_on_nonsense, (const std::string& nonsense)) 
 TEST(Digest, of_a_later_version_says_so) {
     std::string text = to_text(example);
     text.replace(text.find(" 1 "), 3, " 2 ");
-    EXPECT_EQ(parse_digest(text).error().code, "digest_version");
+    EXPECT_EQ(parse_digest(text).error().code, Code::digest_version);
     EXPECT_NE(parse_digest(text).error().message.find("version 2"), std::string::npos);
 }
 
 TEST(Digest, refuses_a_checkpoint_that_is_too_long_or_no_text) {
     EXPECT_TRUE(check_checkpoint(std::string(max_checkpoint_bytes, 'x')));
-    EXPECT_EQ(check_checkpoint(std::string(max_checkpoint_bytes + 1, 'x')).error().code, "invalid_argument");
-    EXPECT_EQ(check_checkpoint("\xff").error().code, "invalid_argument");
+    EXPECT_EQ(check_checkpoint(std::string(max_checkpoint_bytes + 1, 'x')).error().code, Code::invalid_argument);
+    EXPECT_EQ(check_checkpoint("\xff").error().code, Code::invalid_argument);
 }
 
 class DigestFileTest : public testing::Test {
@@ -110,7 +110,7 @@ TEST_F(DigestFileTest, that_is_damaged_is_named_and_left_alone) {
     write(to_text(example).substr(0, 60));
     const auto loaded = DigestFile(path()).load();
     ASSERT_FALSE(loaded);
-    EXPECT_EQ(loaded.error().code, "digest_damaged");
+    EXPECT_EQ(loaded.error().code, Code::digest_damaged);
     EXPECT_NE(loaded.error().message.find(path()), std::string::npos);
     EXPECT_EQ(std::filesystem::file_size(path()), 60U);
 }
@@ -118,27 +118,27 @@ TEST_F(DigestFileTest, that_is_damaged_is_named_and_left_alone) {
 TEST_F(DigestFileTest, that_is_too_large_is_not_read) {
     write("holdfast-agent 1 ");
     std::filesystem::resize_file(path(), max_digest_bytes + 1);
-    EXPECT_EQ(DigestFile(path()).load().error().code, "digest_damaged");
+    EXPECT_EQ(DigestFile(path()).load().error().code, Code::digest_damaged);
 }
 
 TEST_F(DigestFileTest, that_is_no_file_is_not_read) {
     std::filesystem::create_directory(path());
-    EXPECT_EQ(DigestFile(path()).load().error().code, "digest_damaged");
+    EXPECT_EQ(DigestFile(path()).load().error().code, Code::digest_damaged);
 }
 
 TEST_F(DigestFileTest, belongs_to_one_life_at_a_time) {
     DigestFile first(path());
     ASSERT_TRUE(first.load());
-    EXPECT_EQ(DigestFile(path()).load().error().code, "digest_in_use");
+    EXPECT_EQ(DigestFile(path()).load().error().code, Code::digest_in_use);
 }
 
 TEST_F(DigestFileTest, says_what_is_wrong_with_the_disk) {
     DigestFile nowhere((directory_ / "missing" / "digest").string());
-    EXPECT_EQ(nowhere.load().error().code, "storage_failed");
+    EXPECT_EQ(nowhere.load().error().code, Code::storage_failed);
     DigestFile file(path());
     ASSERT_TRUE(file.load());
     std::filesystem::create_directory(path() + ".new");
-    EXPECT_EQ(file.save(example).error().code, "storage_failed");
+    EXPECT_EQ(file.save(example).error().code, Code::storage_failed);
 }
 
 TEST_F(DigestFileTest, that_is_torn_off_while_being_saved_leaves_the_one_before) {

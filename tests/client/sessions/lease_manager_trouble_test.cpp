@@ -67,7 +67,7 @@ TEST(RespConnectionTrouble, takes_no_nonsense) {
     for (const std::string answer : {"HTTP/1.1 400 Bad Request\r\n\r\n", "$99999999999999\r\n", "*99999999\r\n",
                                      "*-7\r\n", "$3\r\nabcde\r\n", ":1x\r\n"}) {
         const Error error = error_after(answer);
-        EXPECT_EQ(error.code, "unreachable") << answer;
+        EXPECT_EQ(error.code, Code::unreachable) << answer;
         EXPECT_NE(error.message.find("this is not the Redis protocol"), std::string::npos) << answer << error.message;
     }
 }

@@ -69,7 +69,7 @@ TEST(RespConnection, says_its_password_and_picks_its_database) {
     RespConnection wrong{address};
     const auto refused = wrong.open(20s);
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, "refused");
+    EXPECT_EQ(refused.error().code, Code::refused);
     address.password = "se:cret";
     address.database = 3;
     RespConnection right{address};
@@ -88,7 +88,7 @@ TEST(RespConnection, connects_anew_after_a_failure) {
     EXPECT_FALSE(connection.exchange(batch({{"PING"}}), 20s));
     const auto away = connection.open(20s);
     ASSERT_FALSE(away);
-    EXPECT_EQ(away.error().code, "unreachable");
+    EXPECT_EQ(away.error().code, Code::unreachable);
     redis.start();
     EXPECT_TRUE(*connection.open(20s));
     EXPECT_TRUE(connection.exchange(batch({{"PING"}}), 20s));
@@ -101,7 +101,7 @@ TEST(RespConnection, gives_up_in_time_on_a_store_that_hangs) {
     redis.freeze();
     const auto answers = connection.exchange(batch({{"PING"}}), 200ms);
     ASSERT_FALSE(answers);
-    EXPECT_EQ(answers.error().code, "unreachable");
+    EXPECT_EQ(answers.error().code, Code::unreachable);
     redis.thaw();
 }
 
@@ -114,7 +114,7 @@ TEST(RespConnection, is_stopped_from_another_thread) {
     const auto answers = connection.exchange(batch({{"PING"}}), 1h);
     stopper.join();
     ASSERT_FALSE(answers);
-    EXPECT_EQ(answers.error().code, "cancelled");
+    EXPECT_EQ(answers.error().code, Code::cancelled);
     redis.thaw();
 }
 

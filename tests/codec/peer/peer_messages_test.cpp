@@ -37,9 +37,10 @@ std::string rejected(const Message& message) {
     Encoder encoder;
     Decoder decoder;
     std::string bytes;
-    if (const auto appended = encoder.append(message, bytes); !appended) return appended.error().code;
+    if (const auto appended = encoder.append(message, bytes); !appended)
+        return std::string(appended.error().code.name());
     const auto frame = decoder.decode(bytes);
-    if (!frame) return frame.error().code;
+    if (!frame) return std::string(frame.error().code.name());
     EXPECT_EQ(frame->messages.size() + frame->rejected, 1U);
     return frame->why_rejected;
 }
@@ -190,7 +191,7 @@ TEST(PeerMessages, what_has_no_room_in_a_frame_is_an_error_and_leaves_the_frame_
     const consensus::LogMessage large = consensus::LogInstall{{1, 0}, {1, std::string(max_frame_bytes, 's')}};
     const auto appended = encoder.append(large, bytes);
     ASSERT_FALSE(appended);
-    EXPECT_EQ(appended.error().code, "too_large");
+    EXPECT_EQ(appended.error().code, Code::too_large);
     EXPECT_EQ(bytes, "before");
 }
 
@@ -202,8 +203,8 @@ TEST(PeerMessages, a_snapshot_as_large_as_they_come_arrives_and_a_larger_one_doe
 
 TEST(PeerMessages, what_is_no_frame_is_an_error) {
     Decoder decoder;
-    EXPECT_EQ(decoder.decode("\x0a\xff").error().code, "malformed");
-    EXPECT_EQ(decoder.decode(std::string(max_frame_bytes + 1, '\0')).error().code, "too_large");
+    EXPECT_EQ(decoder.decode("\x0a\xff").error().code, Code::malformed);
+    EXPECT_EQ(decoder.decode(std::string(max_frame_bytes + 1, '\0')).error().code, Code::too_large);
     EXPECT_TRUE(decoder.decode(""));
 }
 
@@ -212,7 +213,7 @@ TEST(PeerMessages, a_frame_of_too_many_messages_is_an_error) {
     for (std::size_t count = 0; count <= max_messages; ++count)
         bytes.append("\x0a\x00", 2);
     Decoder decoder;
-    EXPECT_EQ(decoder.decode(bytes).error().code, "too_large");
+    EXPECT_EQ(decoder.decode(bytes).error().code, Code::too_large);
 }
 
 }  // namespace

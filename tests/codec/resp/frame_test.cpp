@@ -24,7 +24,7 @@ TEST(Frames, are_cut_off_one_by_one_and_only_when_they_are_complete) {
 
 TEST(Frames, that_are_too_large_are_refused_before_they_have_come) {
     std::string_view length("\0\0\0\x65", 4);
-    EXPECT_EQ(take_frame(length, 100).error().code, "too_large");
+    EXPECT_EQ(take_frame(length, 100).error().code, Code::too_large);
     EXPECT_TRUE(take_frame(length, 101));
 }
 

@@ -64,7 +64,7 @@ class SqliteLogDiskTest : public testing::Test {
     }
     std::string refusal() {
         const auto file = LogFile::open(path());
-        return file ? "" : file.error().code;
+        return file ? "" : std::string(file.error().code.name());
     }
 
     statefile::ScratchDir scratch_;
@@ -145,10 +145,10 @@ TEST_F(SqliteLogDiskTest, refuses_more_than_may_wait_and_everything_once_stopped
     EXPECT_GE(good, SqliteLogDisk::max_waiting);
     EXPECT_EQ(failures_.size(), answers - good);
     disk_->stop();
-    std::string code;
+    ErrorCode code;
     disk_->write(accepting(9, "v"), [&](const Result<void>& outcome) { code = outcome.error().code; });
     run_posted();
-    EXPECT_EQ(code, "storage_failed");
+    EXPECT_EQ(code, Code::storage_failed);
 }
 
 TEST_F(SqliteLogDiskTest, a_write_that_fails_takes_those_behind_it_along_and_the_next_stands_on_its_own) {

@@ -20,7 +20,7 @@ TEST(ServiceConnection, that_closes_ends_its_leases_at_once_and_only_its_own) {
     desk.directory->connection_closed(1);
     EXPECT_EQ(desk.names(), (std::vector<std::string>{"c", "d"}));
     EXPECT_EQ(desk.directory->counts().connected, 1u);
-    EXPECT_EQ(desk.enter("ben", "a", over(3)).code, "ok");
+    EXPECT_EQ(desk.enter("ben", "a", over(3)).refused, std::nullopt);
     EXPECT_TRUE(desk.withdrawn.empty()) << "there is nobody to tell";
     desk.directory->connection_closed(77);
 }
@@ -37,7 +37,7 @@ TEST(ServiceConnection, that_closes_leaves_what_another_has_taken_over_since) {
 TEST(ServiceConnection, of_the_same_publisher_that_renews_is_the_one_that_serves_from_then_on) {
     DirectoryDesk desk;
     const auto told = desk.enter("anna", "web", over(1));
-    EXPECT_EQ(desk.renew("anna", "web", told.token, over(2)).code, "ok");
+    EXPECT_EQ(desk.renew("anna", "web", told.token, over(2)).refused, std::nullopt);
     EXPECT_EQ(desk.directory->served("web")->connection, 2u);
     desk.directory->connection_closed(1);
     EXPECT_TRUE(desk.find("web"));
@@ -52,7 +52,7 @@ TEST(ServiceConnection, is_told_when_its_lease_runs_out) {
     ASSERT_EQ(desk.withdrawn.size(), 1u);
     EXPECT_EQ(desk.withdrawn[0].name, "web");
     EXPECT_EQ(desk.withdrawn[0].token, told.token);
-    EXPECT_EQ(desk.withdrawn[0].code, "lease_expired");
+    EXPECT_EQ(desk.withdrawn[0].code, Code::lease_expired);
 }
 
 TEST(ServiceConnection, is_told_why_when_another_identity_on_it_takes_what_ran_out) {
@@ -60,9 +60,9 @@ TEST(ServiceConnection, is_told_why_when_another_identity_on_it_takes_what_ran_o
     desk.enter("anna", "web");
     // Time passes, and nobody has told the directory of it yet.
     desk.at(desk.now + 30s);
-    EXPECT_EQ(desk.enter("ben", "web").code, "ok");
+    EXPECT_EQ(desk.enter("ben", "web").refused, std::nullopt);
     ASSERT_EQ(desk.withdrawn.size(), 1u);
-    EXPECT_EQ(desk.withdrawn[0].code, "lease_expired");
+    EXPECT_EQ(desk.withdrawn[0].code, Code::lease_expired);
 }
 
 TEST(ServiceConnection, is_told_when_another_publisher_of_its_identity_gives_it_up) {
@@ -70,7 +70,7 @@ TEST(ServiceConnection, is_told_when_another_publisher_of_its_identity_gives_it_
     const auto told = desk.enter("anna", "web", over(1));
     desk.leave("anna", "web", told.token, over(2));
     ASSERT_EQ(desk.withdrawn.size(), 1u);
-    EXPECT_EQ(desk.withdrawn[0].code, "lease_released");
+    EXPECT_EQ(desk.withdrawn[0].code, Code::lease_released);
 }
 
 TEST(ServiceConnection, may_close_from_within_the_word_that_something_was_withdrawn) {
@@ -87,7 +87,7 @@ TEST(ServiceConnection, may_close_from_within_the_word_that_something_was_withdr
                                                              }});
     desk.pass(0s);
     for (const char* name : {"a", "b", "c"})
-        ASSERT_EQ(desk.enter("anna", name, over(1)).code, "ok");
+        ASSERT_EQ(desk.enter("anna", name, over(1)).refused, std::nullopt);
     desk.ban(desk.id("anna"));
     EXPECT_GE(told, 1);
     desk.pass(0s);
@@ -99,10 +99,10 @@ TEST(ServiceConnection, may_close_from_within_the_word_that_something_was_withdr
 TEST(ServiceConnection, has_a_limit_on_its_services) {
     DirectoryDesk desk;
     for (std::size_t i = 0; i < limits::services_per_connection; ++i)
-        ASSERT_EQ(desk.enter("anna", "s" + std::to_string(i), over(1)).code, "ok");
-    EXPECT_EQ(desk.enter("anna", "one more", over(1)).code, "too_many_services");
-    EXPECT_EQ(desk.enter("anna", "s7", over(1)).code, "ok") << "its own again";
-    EXPECT_EQ(desk.enter("anna", "one more", over(2)).code, "ok");
+        ASSERT_EQ(desk.enter("anna", "s" + std::to_string(i), over(1)).refused, std::nullopt);
+    EXPECT_EQ(desk.enter("anna", "one more", over(1)).refused, Code::too_many_services);
+    EXPECT_EQ(desk.enter("anna", "s7", over(1)).refused, std::nullopt) << "its own again";
+    EXPECT_EQ(desk.enter("anna", "one more", over(2)).refused, std::nullopt);
 }
 
 /// How many answers a registration gets if this happens while the store decides.

@@ -23,8 +23,8 @@ Outcome race(DirectoryDesk& desk, keys::controller::LateStore* late) {
         const auto message = desk.signed_by(publisher, desk.named("web"));
         desk.directory->update(message, DirectoryDesk::over(static_cast<std::uint64_t>(i) + 1),
                                [&outcome, publisher](const UpdateResponse& told) {
-                                   if (told.code == "name_taken") ++outcome.taken;
-                                   if (told.code != "ok") return;
+                                   if (told.refused == Code::name_taken) ++outcome.taken;
+                                   if (told.refused) return;
                                    ++outcome.ok;
                                    outcome.token = told.token;
                                    outcome.winner = publisher;
@@ -72,7 +72,7 @@ TEST(ServiceRace, of_one_identity_with_itself_leaves_the_newest_token_and_tells_
         for (std::uint64_t connection = 1; connection <= 20; ++connection)
             desk.directory->update(desk.signed_by("anna", desk.named("web")), DirectoryDesk::over(connection),
                                    [&had, connection](const UpdateResponse& told) {
-                                       ASSERT_EQ(told.code, "ok");
+                                       ASSERT_EQ(told.refused, std::nullopt);
                                        had[connection] = told.token;
                                    });
         while (late.step()) {
@@ -85,7 +85,7 @@ TEST(ServiceRace, of_one_identity_with_itself_leaves_the_newest_token_and_tells_
         EXPECT_EQ(had.at(served->connection), served->token);
         EXPECT_EQ(desk.withdrawn.size(), 19u);
         for (const Withdrawal& told : desk.withdrawn) {
-            EXPECT_EQ(told.code, "superseded");
+            EXPECT_EQ(told.code, Code::superseded);
             EXPECT_EQ(told.token, had.at(told.connection));
             EXPECT_LT(told.token, served->token);
         }

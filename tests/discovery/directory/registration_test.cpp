@@ -12,7 +12,7 @@ TEST(Registration, makes_a_name_findable_with_all_that_was_said_of_it) {
     update.alpn = {"h2"};
     update.metadata = {{"version", "7"}};
     const auto told = desk.say("anna", update);
-    ASSERT_EQ(told.code, "ok");
+    ASSERT_EQ(told.refused, std::nullopt);
     EXPECT_EQ(told.name, "web");
     EXPECT_GT(told.token, 0u);
     EXPECT_EQ(told.ttl, 30s);
@@ -36,7 +36,7 @@ TEST(Registration, of_a_name_that_another_identity_has_is_refused) {
     DirectoryDesk desk;
     desk.enter("anna", "web");
     const auto told = desk.enter("ben", "web", DirectoryDesk::over(2));
-    EXPECT_EQ(told.code, "name_taken");
+    EXPECT_EQ(told.refused, Code::name_taken);
     EXPECT_GT(told.retry_in, 0s);
     EXPECT_EQ(desk.find("web")->identity, desk.id("anna"));
     EXPECT_TRUE(desk.withdrawn.empty());
@@ -49,7 +49,7 @@ TEST(Registration, by_the_same_identity_updates_and_keeps_first_seen) {
     Update update = desk.named("web");
     update.metadata = {{"version", "8"}};
     const auto second = desk.say("anna", update);
-    ASSERT_EQ(second.code, "ok");
+    ASSERT_EQ(second.refused, std::nullopt);
     EXPECT_GT(second.token, first.token);
     const auto entry = desk.find("web");
     EXPECT_EQ(entry->metadata.at(0).second, "8");
@@ -62,22 +62,22 @@ TEST(Registration, without_a_name_gets_one_that_does_not_collide) {
     DirectoryDesk desk;
     const auto one = desk.enter("anna", "");
     const auto other = desk.enter("anna", "");
-    ASSERT_EQ(one.code, "ok");
-    ASSERT_EQ(other.code, "ok");
+    ASSERT_EQ(one.refused, std::nullopt);
+    ASSERT_EQ(other.refused, std::nullopt);
     EXPECT_NE(one.name, other.name);
     EXPECT_EQ(one.name.front(), '~');
     EXPECT_EQ(one.name.size(), 17u);
     EXPECT_EQ(desk.names().size(), 2u);
-    EXPECT_EQ(desk.renew("anna", one.name, one.token).code, "ok");
-    EXPECT_EQ(desk.enter("ben", one.name).code, "invalid_name");
-    EXPECT_EQ(desk.come_back("anna", one.name, one.token).code, "ok");
+    EXPECT_EQ(desk.renew("anna", one.name, one.token).refused, std::nullopt);
+    EXPECT_EQ(desk.enter("ben", one.name).refused, Code::invalid_name);
+    EXPECT_EQ(desk.come_back("anna", one.name, one.token).refused, std::nullopt);
 }
 
 TEST(Registration, of_two_spellings_of_one_name_conflicts) {
     DirectoryDesk desk;
     const auto told = desk.enter("anna", "cafe\xcc\x81");
     EXPECT_EQ(told.name, "caf\xc3\xa9");
-    EXPECT_EQ(desk.enter("ben", "caf\xc3\xa9").code, "name_taken");
+    EXPECT_EQ(desk.enter("ben", "caf\xc3\xa9").refused, Code::name_taken);
     EXPECT_TRUE(desk.find("cafe\xcc\x81"));
     EXPECT_TRUE(desk.directory->served("cafe\xcc\x81"));
     EXPECT_EQ(desk.directory->served("cafe\xcc\x81")->name, "caf\xc3\xa9");
@@ -88,9 +88,10 @@ TEST(Registration, that_expired_blocks_nobody) {
     const auto first = desk.enter("anna", "web");
     desk.pass(30s);
     EXPECT_FALSE(desk.find("web"));
-    EXPECT_EQ(desk.renew("anna", "web", first.token).code, "lease_expired");
-    EXPECT_EQ(desk.enter("ben", "web").code, "ok");
-    EXPECT_EQ(desk.renew("anna", "web", first.token).code, "name_taken") << "not allowed, which is not the same (D3)";
+    EXPECT_EQ(desk.renew("anna", "web", first.token).refused, Code::lease_expired);
+    EXPECT_EQ(desk.enter("ben", "web").refused, std::nullopt);
+    EXPECT_EQ(desk.renew("anna", "web", first.token).refused, Code::name_taken)
+        << "not allowed, which is not the same (D3)";
 }
 
 TEST(Registration, lasts_as_long_as_it_is_renewed) {
@@ -99,7 +100,7 @@ TEST(Registration, lasts_as_long_as_it_is_renewed) {
     for (int i = 0; i < 20; ++i) {
         desk.pass(5s);
         const auto renewed = desk.renew("anna", "web", told.token);
-        ASSERT_EQ(renewed.code, "ok");
+        ASSERT_EQ(renewed.refused, std::nullopt);
         EXPECT_EQ(renewed.token, told.token);
         EXPECT_EQ(renewed.expires_in, 30s);
     }
@@ -112,20 +113,20 @@ TEST(Registration, lasts_as_long_as_it_is_renewed) {
 TEST(Registration, that_is_given_up_is_gone_at_once_and_twice_is_as_good) {
     DirectoryDesk desk;
     const auto told = desk.enter("anna", "web");
-    EXPECT_EQ(desk.leave("anna", "web", told.token).code, "ok");
+    EXPECT_EQ(desk.leave("anna", "web", told.token).refused, std::nullopt);
     EXPECT_FALSE(desk.find("web"));
     EXPECT_TRUE(desk.names().empty());
-    EXPECT_EQ(desk.leave("anna", "web", told.token).code, "ok");
-    EXPECT_EQ(desk.renew("anna", "web", told.token).code, "lease_released");
+    EXPECT_EQ(desk.leave("anna", "web", told.token).refused, std::nullopt);
+    EXPECT_EQ(desk.renew("anna", "web", told.token).refused, Code::lease_released);
     EXPECT_TRUE(desk.withdrawn.empty());
 }
 
 TEST(Registration, cannot_be_given_up_by_another_identity_nor_by_an_earlier_token) {
     DirectoryDesk desk;
     const auto first = desk.enter("anna", "web");
-    EXPECT_EQ(desk.leave("ben", "web", first.token).code, "name_taken");
+    EXPECT_EQ(desk.leave("ben", "web", first.token).refused, Code::name_taken);
     const auto second = desk.enter("anna", "web");
-    EXPECT_EQ(desk.leave("anna", "web", first.token).code, "ok");
+    EXPECT_EQ(desk.leave("anna", "web", first.token).refused, std::nullopt);
     EXPECT_EQ(desk.find("web")->token, second.token);
 }
 
@@ -133,20 +134,20 @@ TEST(Registration, of_two_publishers_of_one_identity_the_later_wins_and_the_othe
     DirectoryDesk desk;
     const auto first = desk.enter("anna", "web", DirectoryDesk::over(1));
     const auto second = desk.enter("anna", "web", DirectoryDesk::over(2));
-    ASSERT_EQ(second.code, "ok");
+    ASSERT_EQ(second.refused, std::nullopt);
     ASSERT_EQ(desk.withdrawn.size(), 1u) << "told at once";
     EXPECT_EQ(desk.withdrawn[0].connection, 1u);
     EXPECT_EQ(desk.withdrawn[0].token, first.token);
-    EXPECT_EQ(desk.withdrawn[0].code, "superseded");
+    EXPECT_EQ(desk.withdrawn[0].code, Code::superseded);
     EXPECT_EQ(desk.directory->served("web")->connection, 2u);
     for (int i = 0; i < 5; ++i) {
         desk.pass(5s);
-        EXPECT_EQ(desk.renew("anna", "web", first.token, DirectoryDesk::over(1)).code, "superseded");
-        EXPECT_EQ(desk.come_back("anna", "web", first.token, DirectoryDesk::over(1)).code, "superseded");
-        EXPECT_EQ(desk.renew("anna", "web", second.token, DirectoryDesk::over(2)).code, "ok");
+        EXPECT_EQ(desk.renew("anna", "web", first.token, DirectoryDesk::over(1)).refused, Code::superseded);
+        EXPECT_EQ(desk.come_back("anna", "web", first.token, DirectoryDesk::over(1)).refused, Code::superseded);
+        EXPECT_EQ(desk.renew("anna", "web", second.token, DirectoryDesk::over(2)).refused, std::nullopt);
     }
     desk.directory->connection_closed(2);
-    EXPECT_EQ(desk.come_back("anna", "web", first.token, DirectoryDesk::over(1)).code, "ok");
+    EXPECT_EQ(desk.come_back("anna", "web", first.token, DirectoryDesk::over(1)).refused, std::nullopt);
     EXPECT_EQ(desk.directory->served("web")->connection, 1u);
 }
 
@@ -154,7 +155,7 @@ TEST(Registration, that_returns_with_its_own_token_takes_itself_over) {
     DirectoryDesk desk;
     const auto first = desk.enter("anna", "web", DirectoryDesk::over(1));
     const auto again = desk.come_back("anna", "web", first.token, DirectoryDesk::over(2));
-    EXPECT_EQ(again.code, "ok");
+    EXPECT_EQ(again.refused, std::nullopt);
     EXPECT_GT(again.token, first.token);
     EXPECT_EQ(desk.directory->served("web")->connection, 2u);
 }
@@ -162,14 +163,14 @@ TEST(Registration, that_returns_with_its_own_token_takes_itself_over) {
 TEST(Registration, over_http_is_stale_and_cannot_be_reached_until_it_comes_over_a_connection) {
     DirectoryDesk desk;
     const auto told = desk.enter("anna", "web", DirectoryDesk::over(0));
-    ASSERT_EQ(told.code, "ok");
+    ASSERT_EQ(told.refused, std::nullopt);
     EXPECT_FALSE(desk.find("web")->connected);
     EXPECT_EQ(desk.find("web")->relay, "");
     EXPECT_FALSE(desk.directory->served("web"));
-    EXPECT_EQ(desk.renew("anna", "web", told.token, DirectoryDesk::over(0)).code, "ok");
-    EXPECT_EQ(desk.renew("anna", "web", told.token, DirectoryDesk::over(3)).code, "unknown_lease")
+    EXPECT_EQ(desk.renew("anna", "web", told.token, DirectoryDesk::over(0)).refused, std::nullopt);
+    EXPECT_EQ(desk.renew("anna", "web", told.token, DirectoryDesk::over(3)).refused, Code::unknown_lease)
         << "it must register over the connection";
-    EXPECT_EQ(desk.come_back("anna", "web", told.token, DirectoryDesk::over(3)).code, "ok");
+    EXPECT_EQ(desk.come_back("anna", "web", told.token, DirectoryDesk::over(3)).refused, std::nullopt);
     EXPECT_TRUE(desk.find("web")->connected);
     EXPECT_EQ(desk.find("web")->first_seen_ms, 1'000'000);
 }
@@ -192,7 +193,7 @@ TEST(Registration, with_much_metadata_is_listed_in_short_pages) {
     for (int i = 100; i < 300; ++i) {
         Update update = desk.named("web-" + std::to_string(i));
         update.metadata = {{"text", std::string(4000, 'x')}};
-        ASSERT_EQ(desk.say("anna", update).code, "ok");
+        ASSERT_EQ(desk.say("anna", update).refused, std::nullopt);
     }
     std::size_t listed = 0, pages = 0;
     std::string after;
@@ -214,8 +215,8 @@ TEST(Registration, is_looked_for_by_a_costly_pattern_in_pages_of_bounded_work) {
     DirectoryDesk desk;
     const std::string tail(200, 'a');
     for (int i = 100; i < 300; ++i)
-        ASSERT_EQ(desk.enter("anna", std::to_string(i) + tail).code, "ok");
-    ASSERT_EQ(desk.enter("anna", "999" + tail + "b").code, "ok");
+        ASSERT_EQ(desk.enter("anna", std::to_string(i) + tail).refused, std::nullopt);
+    ASSERT_EQ(desk.enter("anna", "999" + tail + "b").refused, std::nullopt);
     const std::string glob = "*" + std::string(60, 'a') + "b";  // each name is compared from each of its bytes on
     std::vector<std::string> found;
     std::string after;
@@ -234,16 +235,16 @@ TEST(Registration, is_looked_for_by_a_costly_pattern_in_pages_of_bounded_work) {
 
 TEST(Registration, of_what_cannot_be_a_name_or_an_advert_says_which) {
     DirectoryDesk desk;
-    EXPECT_EQ(desk.enter("anna", "a/b").code, "invalid_name");
+    EXPECT_EQ(desk.enter("anna", "a/b").refused, Code::invalid_name);
     Update update = desk.named("web");
     update.alpn = {""};
-    EXPECT_EQ(desk.say("anna", update).code, "invalid_alpn");
+    EXPECT_EQ(desk.say("anna", update).refused, Code::invalid_alpn);
     update = desk.named("web");
     update.metadata = {{"", "x"}};
-    EXPECT_EQ(desk.say("anna", update).code, "invalid_metadata");
+    EXPECT_EQ(desk.say("anna", update).refused, Code::invalid_metadata);
     SignedUpdate garbage = desk.signed_by("anna", desk.named("web"));
     garbage.request = "\xff\xff";
-    EXPECT_EQ(desk.send(garbage).code, "invalid_argument");
+    EXPECT_EQ(desk.send(garbage).refused, Code::invalid_argument);
     EXPECT_EQ(desk.directory->counts().refused, 4u);
     EXPECT_EQ(desk.directory->counts().updates, 4u);
 }
@@ -252,8 +253,8 @@ TEST(Registration, is_refused_while_the_server_recovers_or_stops) {
     DirectoryDesk desk;
     const auto told = desk.enter("anna", "web");
     desk.authority.stop();
-    EXPECT_EQ(desk.enter("ben", "db").code, "stopping");
-    EXPECT_EQ(desk.leave("anna", "web", told.token).code, "ok");
+    EXPECT_EQ(desk.enter("ben", "db").refused, Code::stopping);
+    EXPECT_EQ(desk.leave("anna", "web", told.token).refused, std::nullopt);
 }
 
 TEST(Registration, is_nothing_that_an_agent_of_the_same_name_can_touch) {
@@ -261,8 +262,8 @@ TEST(Registration, is_nothing_that_an_agent_of_the_same_name_can_touch) {
     const auto told = desk.enter("anna", "web");
     ASSERT_TRUE(desk.agent(desk.id("anna")));
     EXPECT_EQ(std::get<std::size_t>(desk.restarting(desk.id("anna"))), 0u) << "nothing is marked";
-    EXPECT_EQ(desk.renew("anna", "web", told.token).code, "ok");
-    EXPECT_EQ(desk.enter("anna", "db").code, "ok");
+    EXPECT_EQ(desk.renew("anna", "web", told.token).refused, std::nullopt);
+    EXPECT_EQ(desk.enter("anna", "db").refused, std::nullopt);
 }
 
 TEST(Registration, from_before_is_known_to_a_directory_that_opens_later) {
@@ -274,8 +275,8 @@ TEST(Registration, from_before_is_known_to_a_directory_that_opens_later) {
     ASSERT_EQ(desk.names(), std::vector<std::string>{"web"});
     EXPECT_FALSE(desk.find("web")->connected) << "its connection was with an earlier life";
     EXPECT_FALSE(desk.directory->served("web"));
-    EXPECT_EQ(desk.renew("anna", "web", told.token, DirectoryDesk::over(1)).code, "unknown_lease");
-    EXPECT_EQ(desk.come_back("anna", "web", told.token, DirectoryDesk::over(1)).code, "ok");
+    EXPECT_EQ(desk.renew("anna", "web", told.token, DirectoryDesk::over(1)).refused, Code::unknown_lease);
+    EXPECT_EQ(desk.come_back("anna", "web", told.token, DirectoryDesk::over(1)).refused, std::nullopt);
     EXPECT_TRUE(desk.directory->served("web"));
 }
 

@@ -10,15 +10,15 @@ namespace {
 TEST(Replay, of_a_message_is_refused_within_the_window_and_after_it) {
     DirectoryDesk desk;
     const auto message = desk.signed_by("anna", desk.named("web"));
-    ASSERT_EQ(desk.send(message).code, "ok");
-    EXPECT_EQ(desk.send(message).code, "replayed");
-    EXPECT_EQ(desk.send(message, DirectoryDesk::over(2)).code, "replayed") << "over whichever connection";
+    ASSERT_EQ(desk.send(message).refused, std::nullopt);
+    EXPECT_EQ(desk.send(message).refused, Code::replayed);
+    EXPECT_EQ(desk.send(message, DirectoryDesk::over(2)).refused, Code::replayed) << "over whichever connection";
     desk.pass(60s);
-    EXPECT_EQ(desk.send(message).code, "replayed");
+    EXPECT_EQ(desk.send(message).refused, Code::replayed);
     desk.pass(1s);
-    EXPECT_EQ(desk.send(message).code, "clock_apart");
+    EXPECT_EQ(desk.send(message).refused, Code::clock_apart);
     desk.pass(1h);
-    EXPECT_EQ(desk.send(message).code, "clock_apart");
+    EXPECT_EQ(desk.send(message).refused, Code::clock_apart);
 }
 
 TEST(Replay, of_one_that_was_signed_ahead_of_time_is_refused_for_as_long_as_it_could_be_accepted) {
@@ -26,30 +26,30 @@ TEST(Replay, of_one_that_was_signed_ahead_of_time_is_refused_for_as_long_as_it_c
     Update update = desk.named("web");
     update.time_ms += 60'000;
     const auto message = desk.signed_by("anna", update);
-    ASSERT_EQ(desk.send(message).code, "ok");
+    ASSERT_EQ(desk.send(message).refused, std::nullopt);
     for (int i = 0; i < 120; ++i) {
         desk.pass(1s);
-        ASSERT_EQ(desk.send(message).code, "replayed") << i;
+        ASSERT_EQ(desk.send(message).refused, Code::replayed) << i;
     }
     desk.pass(1s);
-    EXPECT_EQ(desk.send(message).code, "clock_apart");
+    EXPECT_EQ(desk.send(message).refused, Code::clock_apart);
 }
 
 TEST(Replay, of_a_message_that_was_refused_is_refused_too) {
     DirectoryDesk desk;
     desk.ban(desk.id("anna"));
     const auto message = desk.signed_by("anna", desk.named("web"));
-    ASSERT_EQ(desk.send(message).code, "banned");
+    ASSERT_EQ(desk.send(message).refused, Code::banned);
     desk.unban(desk.id("anna"));
-    EXPECT_EQ(desk.send(message).code, "replayed");
+    EXPECT_EQ(desk.send(message).refused, Code::replayed);
 }
 
 TEST(Replay, is_not_what_it_is_when_another_identity_uses_the_same_nonce) {
     DirectoryDesk desk;
     Update update = desk.named("web");
-    ASSERT_EQ(desk.say("anna", update).code, "ok");
+    ASSERT_EQ(desk.say("anna", update).refused, std::nullopt);
     update.name = "db";
-    EXPECT_EQ(desk.say("ben", update).code, "ok");
+    EXPECT_EQ(desk.say("ben", update).refused, std::nullopt);
 }
 
 TEST(Replay, in_another_life_of_the_relay_is_refused_and_told_which) {
@@ -57,7 +57,7 @@ TEST(Replay, in_another_life_of_the_relay_is_refused_and_told_which) {
     Update update = desk.named("web");
     update.relay = 0xdead;
     const auto told = desk.say("anna", update);
-    EXPECT_EQ(told.code, "other_relay");
+    EXPECT_EQ(told.refused, Code::other_relay);
     EXPECT_EQ(told.relay, DirectoryDesk::life);
     EXPECT_EQ(told.time_ms, 1'000'000);
 }
@@ -66,19 +66,19 @@ TEST(Replay, window_is_a_minute_either_side_of_the_relays_clock_which_counts_on_
     DirectoryDesk desk;
     desk.pass(10s);
     EXPECT_EQ(desk.directory->relay_time_ms(), 1'010'000);
-    for (const auto& [off, code] : std::vector<std::pair<int, std::string>>{
-             {-60'000, "ok"}, {60'000, "ok"}, {-60'001, "clock_apart"}, {60'001, "clock_apart"}}) {
+    for (const auto& [off, code] : std::vector<std::pair<int, std::optional<ErrorCode>>>{
+             {-60'000, {}}, {60'000, {}}, {-60'001, Code::clock_apart}, {60'001, Code::clock_apart}}) {
         Update update = desk.named("web");
         update.time_ms += off;
-        EXPECT_EQ(desk.say("anna", update).code, code) << off;
+        EXPECT_EQ(desk.say("anna", update).refused, code) << off;
     }
     for (const auto far : {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}) {
         Update update = desk.named("web");
         update.time_ms = far;
-        std::string code;
+        std::optional<ErrorCode> code;
         desk.directory->update(update, {}, DirectoryDesk::over(0),
-                               [&](const UpdateResponse& told) { code = told.code; });
-        EXPECT_EQ(code, "clock_apart") << far;
+                               [&](const UpdateResponse& told) { code = told.refused; });
+        EXPECT_EQ(code, Code::clock_apart) << far;
     }
 }
 
@@ -90,7 +90,7 @@ TEST(Forgery, with_another_key_is_a_bad_signature_and_takes_nothing) {
     update.token = told.token;
     auto forged = desk.signed_by("ben", update);
     forged.public_key = desk.who("anna").public_key();
-    EXPECT_EQ(desk.send(forged).code, "bad_signature");
+    EXPECT_EQ(desk.send(forged).refused, Code::bad_signature);
     EXPECT_TRUE(desk.find("web"));
 }
 
@@ -100,12 +100,12 @@ TEST(Forgery, of_a_single_byte_is_noticed) {
     update.metadata = {{"version", "7"}};
     auto message = desk.signed_by("anna", update);
     message.request[message.request.find("version")] = 'V';
-    EXPECT_EQ(desk.send(message).code, "bad_signature");
+    EXPECT_EQ(desk.send(message).refused, Code::bad_signature);
     message = desk.signed_by("anna", update);
     message.signature[5] = static_cast<char>(message.signature[5] ^ 1);
-    EXPECT_EQ(desk.send(message).code, "bad_signature");
+    EXPECT_EQ(desk.send(message).refused, Code::bad_signature);
     message.signature.clear();
-    EXPECT_EQ(desk.send(message).code, "bad_signature");
+    EXPECT_EQ(desk.send(message).refused, Code::bad_signature);
 }
 
 TEST(Forgery, does_not_use_up_the_nonce_of_the_one_it_forges) {
@@ -113,8 +113,8 @@ TEST(Forgery, does_not_use_up_the_nonce_of_the_one_it_forges) {
     const Update update = desk.named("web");
     auto forged = desk.signed_by("anna", update);
     forged.signature[0] = static_cast<char>(forged.signature[0] ^ 1);
-    EXPECT_EQ(desk.send(forged).code, "bad_signature");
-    EXPECT_EQ(desk.say("anna", update).code, "ok");
+    EXPECT_EQ(desk.send(forged).refused, Code::bad_signature);
+    EXPECT_EQ(desk.say("anna", update).refused, std::nullopt);
 }
 
 TEST(Forgery, with_what_is_no_key_is_an_invalid_identity) {
@@ -123,7 +123,7 @@ TEST(Forgery, with_what_is_no_key_is_an_invalid_identity) {
     for (const std::string& key :
          {std::string(), std::string(31, 'x'), std::string(33, 'x'), std::string(32, '\xff')}) {
         message.public_key = key;
-        EXPECT_EQ(desk.send(message).code, "invalid_identity");
+        EXPECT_EQ(desk.send(message).refused, Code::invalid_identity);
     }
 }
 

@@ -16,7 +16,7 @@ TEST(StaleService, is_one_whose_publisher_missed_two_renewals) {  // D4
     EXPECT_FALSE(desk.find("web")->connected);
     EXPECT_FALSE(desk.page().services.at(0).connected);
     EXPECT_FALSE(desk.directory->served("web")) << "consumers are told at once, not after the wait for an answer";
-    EXPECT_EQ(desk.renew("anna", "web", told.token).code, "ok");
+    EXPECT_EQ(desk.renew("anna", "web", told.token).refused, std::nullopt);
     EXPECT_TRUE(desk.find("web")->connected);
     EXPECT_TRUE(desk.directory->served("web"));
     desk.pass(13s);
@@ -32,7 +32,7 @@ TEST(StaleService, is_not_one_whose_renewals_are_refused_as_long_as_it_asks) {
     ASSERT_EQ(desk.change(change), std::nullopt);
     for (int i = 0; i < 5; ++i) {
         desk.pass(5s);
-        EXPECT_EQ(desk.renew("anna", "web", told.token).code, "name_refused");
+        EXPECT_EQ(desk.renew("anna", "web", told.token).refused, Code::name_refused);
         EXPECT_TRUE(desk.find("web")->connected) << i;
         EXPECT_TRUE(desk.directory->served("web")) << "it is held until its end";
     }
@@ -190,13 +190,13 @@ TEST(RetryNotice, comes_when_a_ban_is_lifted_and_only_then) {
     Retries desk;
     const auto web = desk.enter("anna", "web");
     desk.ban(desk.id("anna"));
-    EXPECT_EQ(desk.enter("anna", "db").code, "banned");
+    EXPECT_EQ(desk.enter("anna", "db").refused, Code::banned);
     desk.ban("mallory");
     desk.unban("mallory");
     EXPECT_EQ(desk.take(), Told{}) << "nothing has changed for it";
     desk.unban(desk.id("anna"));
     EXPECT_EQ(desk.take(), (Told{"1 db", "1 web"})) << "what it was refused, and what was hidden";
-    EXPECT_EQ(desk.renew("anna", "web", web.token).code, "ok");
+    EXPECT_EQ(desk.renew("anna", "web", web.token).refused, std::nullopt);
     desk.ban("mallory");
     EXPECT_EQ(desk.take(), Told{}) << "once";
 }
@@ -205,7 +205,7 @@ TEST(RetryNotice, comes_when_an_address_is_banned_no_more) {
     Retries desk;
     desk.ban("192.0.2.0/24");
     desk.ban("192.0.0.0/8");
-    EXPECT_EQ(desk.enter("anna", "web").code, "banned");
+    EXPECT_EQ(desk.enter("anna", "web").refused, Code::banned);
     desk.unban("192.0.2.0/24");
     EXPECT_EQ(desk.take(), Told{}) << "the other one still covers it";
     desk.unban("192.0.0.0/8");
@@ -218,20 +218,20 @@ TEST(RetryNotice, comes_with_an_approval_another_pattern_or_a_lifted_denial) {
     change.name_space = lease::services_namespace;
     change.approval = lease::Approval::manual;
     ASSERT_EQ(desk.change(change), std::nullopt);
-    EXPECT_EQ(desk.enter("anna", "web").code, "awaiting_approval");
-    EXPECT_EQ(desk.enter("ben", "db", DirectoryDesk::over(2)).code, "awaiting_approval");
+    EXPECT_EQ(desk.enter("anna", "web").refused, Code::awaiting_approval);
+    EXPECT_EQ(desk.enter("ben", "db", DirectoryDesk::over(2)).refused, Code::awaiting_approval);
     desk.authority.approve(desk.id("anna"), [](const authority::Answer<bool>&) {});
     EXPECT_EQ(desk.take(), Told{"1 web"});
     change.approval = lease::Approval::automatic;
     change.name_pattern = "x.*";
     ASSERT_EQ(desk.change(change), std::nullopt);
     EXPECT_EQ(desk.take(), Told{}) << "approved, but not with this name";
-    EXPECT_EQ(desk.enter("anna", "web").code, "name_refused");
+    EXPECT_EQ(desk.enter("anna", "web").refused, Code::name_refused);
     change.name_pattern = "";
     ASSERT_EQ(desk.change(change), std::nullopt);
     EXPECT_EQ(desk.take(), (Told{"1 web", "2 db"}));
     desk.put_rule("web", "", lease::NameRule::Kind::denied);
-    EXPECT_EQ(desk.enter("anna", "web").code, "name_denied");
+    EXPECT_EQ(desk.enter("anna", "web").refused, Code::name_denied);
     desk.lift_rules("web");
     EXPECT_EQ(desk.take(), Told{"1 web"});
 }
@@ -239,9 +239,9 @@ TEST(RetryNotice, comes_with_an_approval_another_pattern_or_a_lifted_denial) {
 TEST(RetryNotice, comes_when_a_name_is_free) {
     Retries desk;
     const auto told = desk.enter("anna", "web", DirectoryDesk::over(1));
-    EXPECT_EQ(desk.enter("ben", "web", DirectoryDesk::over(2)).code, "name_taken");
-    EXPECT_EQ(desk.come_back("anna", "web", 77, DirectoryDesk::over(3)).code, "superseded");
-    EXPECT_EQ(desk.enter("ben", "other", DirectoryDesk::over(2)).code, "ok");
+    EXPECT_EQ(desk.enter("ben", "web", DirectoryDesk::over(2)).refused, Code::name_taken);
+    EXPECT_EQ(desk.come_back("anna", "web", 77, DirectoryDesk::over(3)).refused, Code::superseded);
+    EXPECT_EQ(desk.enter("ben", "other", DirectoryDesk::over(2)).refused, std::nullopt);
     desk.leave("ben", "other", desk.find("other")->token, DirectoryDesk::over(2));
     EXPECT_EQ(desk.take(), Told{}) << "another name";
     desk.leave("anna", "web", told.token, DirectoryDesk::over(1));
@@ -260,18 +260,18 @@ TEST(RetryNotice, comes_to_one_for_each_place_that_becomes_free) {
     const auto b = desk.enter("anna", "b");
     const auto other = desk.enter("ben", "other", DirectoryDesk::over(2));
     for (const char* name : {"c", "d", "e"})
-        EXPECT_EQ(desk.enter("anna", name).code, "too_many_services");
+        EXPECT_EQ(desk.enter("anna", name).refused, Code::too_many_services);
     change.name_pattern = ".*";
     ASSERT_EQ(desk.change(change), std::nullopt);
     EXPECT_EQ(desk.take(), Told{}) << "there is no more room than before";
     desk.leave("anna", "a", a.token);
     EXPECT_EQ(desk.take(), Told{"1 c"});
-    EXPECT_EQ(desk.enter("anna", "c").code, "ok");
+    EXPECT_EQ(desk.enter("anna", "c").refused, std::nullopt);
     desk.pass(31s);
     EXPECT_EQ(desk.take(), (Told{"1 d", "1 e"})) << "what ran out leaves room, too";
-    EXPECT_EQ(desk.enter("anna", "d").code, "ok");
-    EXPECT_EQ(desk.enter("anna", "e").code, "ok");
-    EXPECT_EQ(desk.enter("anna", "f").code, "too_many_services");
+    EXPECT_EQ(desk.enter("anna", "d").refused, std::nullopt);
+    EXPECT_EQ(desk.enter("anna", "e").refused, std::nullopt);
+    EXPECT_EQ(desk.enter("anna", "f").refused, Code::too_many_services);
     change.leases_per_holder_max = 3;
     ASSERT_EQ(desk.change(change), std::nullopt);
     EXPECT_EQ(desk.take(), Told{"1 f"});
@@ -283,10 +283,10 @@ TEST(RetryNotice, comes_when_a_hidden_lease_has_run_out) {
     desk.put_rule("web", "anna", lease::NameRule::Kind::denied);
     ASSERT_EQ(desk.withdrawn.size(), 1U);
     EXPECT_EQ(desk.withdrawn[0].message, advice_of(Code::name_denied)) << "no reason was given";
-    EXPECT_EQ(desk.enter("ben", "web", DirectoryDesk::over(2)).code, "name_taken");
+    EXPECT_EQ(desk.enter("ben", "web", DirectoryDesk::over(2)).refused, Code::name_taken);
     desk.pass(30s);
     EXPECT_EQ(desk.take(), Told{"2 web"});
-    EXPECT_EQ(desk.enter("ben", "web", DirectoryDesk::over(2)).code, "ok");
+    EXPECT_EQ(desk.enter("ben", "web", DirectoryDesk::over(2)).refused, std::nullopt);
 }
 
 TEST(RetryNotice, comes_to_nobody_that_has_left_or_has_what_it_wanted) {
@@ -298,7 +298,7 @@ TEST(RetryNotice, comes_to_nobody_that_has_left_or_has_what_it_wanted) {
     desk.leave("anna", "web", told.token, DirectoryDesk::over(1));
     EXPECT_EQ(desk.take(), Told{"3 web"});
     const auto has = desk.enter("carla", "web", DirectoryDesk::over(3));
-    ASSERT_EQ(has.code, "ok");
+    ASSERT_EQ(has.refused, std::nullopt);
     desk.leave("carla", "web", has.token, DirectoryDesk::over(3));
     EXPECT_EQ(desk.take(), Told{});
 }
@@ -316,7 +316,7 @@ TEST(RetryNotice, is_not_kept_for_a_connection_that_closes_when_it_hears_of_the_
                          .may_retry = [&](const RetryNotice&) { ++notices; }});
     desk.pass(0s);
     for (const char* name : {"a", "b", "c"})
-        ASSERT_EQ(desk.enter("anna", name).code, "ok");
+        ASSERT_EQ(desk.enter("anna", name).refused, std::nullopt);
     desk.ban(desk.id("anna"));
     desk.unban(desk.id("anna"));
     EXPECT_EQ(notices, 0);
@@ -326,7 +326,7 @@ TEST(RetryNotice, is_kept_for_so_many_names_of_a_connection) {
     Retries desk;
     desk.ban(desk.id("anna"));
     for (int i = 0; i < 1200; ++i)
-        ASSERT_EQ(desk.enter("anna", "web-" + std::to_string(i)).code, "banned");
+        ASSERT_EQ(desk.enter("anna", "web-" + std::to_string(i)).refused, Code::banned);
     desk.unban(desk.id("anna"));
     EXPECT_EQ(desk.take().size(), 1000u) << "the others poll";
 }

@@ -125,7 +125,7 @@ TEST(ServiceWatch, by_another_node_withdraws_what_was_served_here) {
     listener.on_changed("@~services/web", lease, store::LeaseChange::granted);
     desk.pass(0s);
     ASSERT_EQ(desk.withdrawn.size(), 1u);
-    EXPECT_EQ(desk.withdrawn[0].code, "superseded");
+    EXPECT_EQ(desk.withdrawn[0].code, Code::superseded);
     EXPECT_EQ(desk.withdrawn[0].connection, 1u);
     EXPECT_FALSE(desk.directory->served("web"));
 }

@@ -62,7 +62,7 @@ TEST_F(IdentityFile, is_what_openssl_writes_too) {
 TEST_F(IdentityFile, that_is_there_is_never_replaced) {
     const Identity first = Identity::generate();
     ASSERT_TRUE(first.save_new(path("key.pem")));
-    EXPECT_EQ(Identity::generate().save_new(path("key.pem")).error().code, "identity_exists");
+    EXPECT_EQ(Identity::generate().save_new(path("key.pem")).error().code, Code::identity_exists);
     EXPECT_EQ(Identity::load(path("key.pem"))->id(), first.id());
     EXPECT_EQ(files(), 1U);
 }
@@ -94,21 +94,21 @@ TEST_F(IdentityFile, gets_the_directories_that_it_lies_in) {
 }
 
 TEST_F(IdentityFile, that_cannot_be_written_is_an_error_that_says_so) {
-    EXPECT_EQ(Identity::generate().save_new(written("file", "x") + "/key.pem").error().code, "identity_not_saved");
+    EXPECT_EQ(Identity::generate().save_new(written("file", "x") + "/key.pem").error().code, Code::identity_not_saved);
 }
 
 TEST_F(IdentityFile, that_others_can_read_is_refused_and_told_how_to_mend) {
     for (const mode_t mode : {0640, 0604, 0644, 0660, 0606}) {
         const auto loaded = Identity::load(written("key.pem", of_openssl, mode));
         ASSERT_FALSE(loaded) << mode;
-        EXPECT_EQ(loaded.error().code, "identity_exposed");
+        EXPECT_EQ(loaded.error().code, Code::identity_exposed);
         EXPECT_NE(loaded.error().message.find("chmod 600"), std::string::npos);
     }
     EXPECT_TRUE(Identity::load(written("key.pem", of_openssl, 0400)));
 }
 
 TEST_F(IdentityFile, that_is_none_is_told_apart_from_one_that_is_missing) {
-    EXPECT_EQ(Identity::load(path("none.pem")).error().code, "identity_missing");
+    EXPECT_EQ(Identity::load(path("none.pem")).error().code, Code::identity_missing);
     const std::string whole = of_openssl;
     const std::string of_x25519 =
         "-----BEGIN PRIVATE KEY-----\n"
@@ -116,8 +116,8 @@ TEST_F(IdentityFile, that_is_none_is_told_apart_from_one_that_is_missing) {
         "-----END PRIVATE KEY-----\n";
     for (const std::string& text : {std::string(), std::string("garbage"), whole.substr(0, whole.size() / 2),
                                     std::string(20'000, '-'), of_x25519})
-        EXPECT_EQ(Identity::load(written("key.pem", text)).error().code, "identity_corrupt") << text.substr(0, 80);
-    EXPECT_EQ(Identity::load(std::filesystem::temp_directory_path().string()).error().code, "identity_corrupt");
+        EXPECT_EQ(Identity::load(written("key.pem", text)).error().code, Code::identity_corrupt) << text.substr(0, 80);
+    EXPECT_EQ(Identity::load(std::filesystem::temp_directory_path().string()).error().code, Code::identity_corrupt);
 }
 
 TEST_F(IdentityFile, that_has_a_password_is_refused_without_asking_for_it) {
@@ -128,7 +128,7 @@ TEST_F(IdentityFile, that_has_a_password_is_refused_without_asking_for_it) {
         "/B3p2HQvI225wvw1RO7vRM4EZqKQIi7Ow9eoGHZbMjLIY4JhLTCbXrgw2I8vxyOv\n"
         "m9VYGK4jZ9ZnKx0/Lpg=\n"
         "-----END ENCRYPTED PRIVATE KEY-----\n";
-    EXPECT_EQ(Identity::load(written("key.pem", text)).error().code, "identity_corrupt");
+    EXPECT_EQ(Identity::load(written("key.pem", text)).error().code, Code::identity_corrupt);
 }
 
 TEST_F(IdentityFile, is_made_when_it_is_first_used) {
@@ -139,7 +139,7 @@ TEST_F(IdentityFile, is_made_when_it_is_first_used) {
     ASSERT_TRUE(found);
     EXPECT_FALSE(found->made);
     EXPECT_EQ(found->identity.id(), made->identity.id());
-    EXPECT_EQ(load_or_make_identity(written("damaged.pem", "garbage")).error().code, "identity_corrupt");
+    EXPECT_EQ(load_or_make_identity(written("damaged.pem", "garbage")).error().code, Code::identity_corrupt);
 }
 
 TEST(DefaultIdentity, is_where_the_environment_says_or_in_the_users_configuration) {

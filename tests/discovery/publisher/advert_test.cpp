@@ -7,7 +7,7 @@ namespace {
 
 std::string code_of(const Advertisement& what) {
     const auto checked = check(what);
-    return checked ? "ok" : checked.error().code;
+    return checked ? "ok" : std::string(checked.error().code.name());
 }
 
 TEST(Advertisements, within_the_limits_always_fit_into_a_frame) {
@@ -45,7 +45,7 @@ TEST(Advertisements, over_a_limit_are_refused_with_the_code_that_a_relay_would_g
 }
 
 UpdateResponse yes(std::uint64_t token, Duration expires_in) {
-    UpdateResponse response{.code = "ok", .name = "web", .token = token};
+    UpdateResponse response{.name = "web", .token = token};
     response.ttl = 60s;
     response.expires_in = expires_in;
     response.renew_in = 5s;

@@ -16,7 +16,7 @@ TEST(HostPort, has_the_default_port_only_where_there_is_one) {
     EXPECT_EQ(parse_host_port("relay", 7403)->port, 7403);
     EXPECT_EQ(parse_host_port("[::1]", 7403)->host, "::1");
     EXPECT_EQ(parse_host_port("relay:1", 7403)->port, 1);
-    EXPECT_EQ(parse_host_port("relay").error().code, "invalid_argument");
+    EXPECT_EQ(parse_host_port("relay").error().code, Code::invalid_argument);
 }
 
 TEST(HostPort, refuses_what_is_none) {

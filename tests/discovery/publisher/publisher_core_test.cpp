@@ -203,43 +203,45 @@ TEST_F(Publishing, that_stood_by_does_not_take_the_name_because_its_connection_w
 TEST_F(Publishing, stands_by_at_once_when_the_relay_says_that_it_was_superseded) {
     world.run_for(10s);
     const std::uint64_t token = world.core.advert(0).token();
-    world.core.on_message(Withdrawn{"web", token - 1, "superseded"}, world.clock);
+    world.core.on_message(Withdrawn{"web", token - 1, Code::superseded}, world.clock);
     EXPECT_TRUE(world.core.held(0, world.clock)) << "that was another lease";
-    world.core.on_message(Withdrawn{"web", token, "superseded"}, world.clock);
+    world.core.on_message(Withdrawn{"web", token, Code::superseded}, world.clock);
     EXPECT_FALSE(world.core.held(0, world.clock));
     EXPECT_GT(world.core.next_due(), world.clock + 900ms);
 }
 
 TEST_F(Publishing, stands_by_for_another_identity_with_patience) {
-    relay.code = "name_taken";
+    relay.code = Code::name_taken;
     world.run_for(10min);
     EXPECT_EQ(world.count(PublisherEventKind::standing_by), 1U);
     EXPECT_GT(relay.updates.size(), 20U);
     EXPECT_LT(relay.updates.size(), 200U);
-    relay.code.clear();
+    relay.code.reset();
     world.run_for(31s);
     EXPECT_TRUE(world.core.held(0, world.clock));
     EXPECT_EQ(world.events.back().what, PublisherEventKind::registered);
 }
 
 TEST_F(Publishing, tells_a_refusal_once_with_its_code_and_asks_again_slowly) {
-    for (const char* code : {"banned", "name_refused", "ttl_too_short", "awaiting_approval", "too_many_services"}) {
+    for (const Code code :
+         {Code::banned, Code::name_refused, Code::ttl_too_short, Code::awaiting_approval, Code::too_many_services}) {
         ScriptedRelay strict;
         PublisherWorld refused{identity(), {{.name = "web"}}, strict};
         strict.code = code;
         refused.run_for(10min);
-        EXPECT_EQ(refused.count(PublisherEventKind::refused), 1U) << code;
+        EXPECT_EQ(refused.count(PublisherEventKind::refused), 1U) << name_of(code);
         EXPECT_EQ(refused.events.back().code, code);
-        EXPECT_GT(strict.updates.size(), 8U) << code;
-        EXPECT_LT(strict.updates.size(), 80U) << code;
-        strict.code.clear();
+        EXPECT_GT(strict.updates.size(), 8U) << name_of(code);
+        EXPECT_LT(strict.updates.size(), 80U) << name_of(code);
+        strict.code.reset();
         refused.run_for(61s);
-        EXPECT_TRUE(refused.core.held(0, refused.clock)) << code;
+        EXPECT_TRUE(refused.core.held(0, refused.clock)) << name_of(code);
     }
 }
 
 TEST_F(Publishing, serves_what_it_holds_until_its_end_after_a_renewal_was_refused) {
-    for (const char* code : {"banned", "name_refused", "name_denied", "awaiting_approval", "unavailable"}) {
+    for (const Code code :
+         {Code::banned, Code::name_refused, Code::name_denied, Code::awaiting_approval, Code::unavailable}) {
         ScriptedRelay strict;
         PublisherWorld refused{identity(), {{.name = "web"}}, strict};
         refused.run_for(10s);
@@ -247,26 +249,27 @@ TEST_F(Publishing, serves_what_it_holds_until_its_end_after_a_renewal_was_refuse
         strict.retry_in = 10s;
         const std::size_t asked = strict.updates.size();
         refused.run_for(20s);
-        EXPECT_TRUE(refused.core.held(0, refused.clock)) << code;
-        EXPECT_GE(strict.updates.size(), asked + 4) << "the relay hears of it as often as of any other: " << code;
-        EXPECT_EQ(refused.count(PublisherEventKind::refused), 1U) << code;
-        EXPECT_EQ(refused.count(PublisherEventKind::lost), 0U) << code;
+        EXPECT_TRUE(refused.core.held(0, refused.clock)) << name_of(code);
+        EXPECT_GE(strict.updates.size(), asked + 4)
+            << "the relay hears of it as often as of any other: " << name_of(code);
+        EXPECT_EQ(refused.count(PublisherEventKind::refused), 1U) << name_of(code);
+        EXPECT_EQ(refused.count(PublisherEventKind::lost), 0U) << name_of(code);
         refused.core.on_message(StreamOffer{std::string(ticket_bytes, 't'), "web", "10.0.0.1:5"}, refused.clock);
         refused.step(refused.clock);
-        EXPECT_EQ(refused.serves.size(), 1U) << code;
+        EXPECT_EQ(refused.serves.size(), 1U) << name_of(code);
         refused.run_for(15s);
-        EXPECT_FALSE(refused.core.held(0, refused.clock)) << code;
-        EXPECT_EQ(refused.count(PublisherEventKind::lost), 1U) << code;
-        EXPECT_EQ(refused.count(PublisherEventKind::refused), 1U) << "each state is told once: " << code;
+        EXPECT_FALSE(refused.core.held(0, refused.clock)) << name_of(code);
+        EXPECT_EQ(refused.count(PublisherEventKind::lost), 1U) << name_of(code);
+        EXPECT_EQ(refused.count(PublisherEventKind::refused), 1U) << "each state is told once: " << name_of(code);
     }
 }
 
 TEST_F(Publishing, goes_on_with_the_same_lease_if_the_refusal_is_lifted_in_time) {
     world.run_for(10s);
     const std::uint64_t token = world.core.advert(0).token();
-    relay.code = "name_refused";
+    relay.code = Code::name_refused;
     world.run_for(15s);
-    relay.code.clear();
+    relay.code.reset();
     world.run_for(6s);
     EXPECT_TRUE(world.core.held(0, world.clock));
     EXPECT_EQ(world.core.advert(0).token(), token);
@@ -276,13 +279,13 @@ TEST_F(Publishing, goes_on_with_the_same_lease_if_the_refusal_is_lifted_in_time)
 TEST_F(Publishing, keeps_what_an_admin_hides_until_its_end_and_tells_the_reason) {
     world.run_for(10s);
     const std::uint64_t token = world.core.advert(0).token();
-    relay.code = "banned";
-    world.core.on_message(Withdrawn{"web", token, "banned", "banned, for spam"}, world.clock);
+    relay.code = Code::banned;
+    world.core.on_message(Withdrawn{"web", token, Code::banned, "banned, for spam"}, world.clock);
     world.step(world.clock);
     EXPECT_TRUE(world.core.held(0, world.clock)) << "nobody else can have it yet";
     EXPECT_EQ(world.events.back().what, PublisherEventKind::refused);
     EXPECT_NE(world.events.back().message.find("for spam"), std::string::npos);
-    relay.code.clear();
+    relay.code.reset();
     world.core.on_message(MayRetry{"web", {}}, world.clock);
     world.step(world.clock);
     EXPECT_EQ(relay.updates.back().action, Action::renew) << "at once";
@@ -291,24 +294,25 @@ TEST_F(Publishing, keeps_what_an_admin_hides_until_its_end_and_tells_the_reason)
 }
 
 TEST_F(Publishing, asks_again_at_once_when_the_relay_says_that_it_may) {
-    for (const char* code : {"banned", "name_taken", "superseded", "awaiting_approval", "name_denied"}) {
+    for (const Code code :
+         {Code::banned, Code::name_taken, Code::superseded, Code::awaiting_approval, Code::name_denied}) {
         ScriptedRelay strict;
         PublisherWorld refused{identity(), {{.name = "web"}}, strict};
         strict.code = code;
         refused.run_for(10min);
-        strict.code.clear();
+        strict.code.reset();
         const std::size_t asked = strict.updates.size();
         refused.core.on_message(MayRetry{"other", {}}, refused.clock);
         refused.step(refused.clock);
         EXPECT_EQ(strict.updates.size(), asked) << "not its name";
         refused.core.on_message(MayRetry{"web", {}}, refused.clock);
         refused.step(refused.clock);
-        EXPECT_TRUE(refused.core.held(0, refused.clock)) << code;
+        EXPECT_TRUE(refused.core.held(0, refused.clock)) << name_of(code);
     }
 }
 
 TEST_F(Publishing, that_may_ask_again_with_many_others_does_so_within_the_time_given) {
-    relay.code = "name_taken";
+    relay.code = Code::name_taken;
     world.run_for(10min);
     const std::size_t asked = relay.updates.size();
     world.core.on_message(MayRetry{"web", 500ms}, world.clock);
@@ -327,9 +331,9 @@ TEST_F(Publishing, that_was_refused_nothing_does_not_ask_because_it_may) {
 TEST_F(Publishing, of_a_name_that_the_relay_writes_otherwise_is_told_by_the_relays_name) {
     ScriptedRelay strict;
     PublisherWorld unnamed{identity(), {{}}, strict};
-    strict.code = "awaiting_approval";
+    strict.code = Code::awaiting_approval;
     unnamed.run_for(10min);
-    strict.code.clear();
+    strict.code.reset();
     unnamed.core.on_message(MayRetry{"~0000000000000020", {}}, unnamed.clock);
     unnamed.step(unnamed.clock);
     EXPECT_TRUE(unnamed.core.held(0, unnamed.clock));
@@ -337,10 +341,10 @@ TEST_F(Publishing, of_a_name_that_the_relay_writes_otherwise_is_told_by_the_rela
 
 TEST_F(Publishing, goes_on_through_a_renewal_that_the_relay_could_not_answer) {
     world.run_for(10s);
-    relay.code = "unavailable";
+    relay.code = Code::unavailable;
     world.run_for(6s);
     EXPECT_TRUE(world.core.held(0, world.clock));
-    relay.code.clear();
+    relay.code.reset();
     world.run_for(10s);
     EXPECT_TRUE(world.core.held(0, world.clock));
     EXPECT_EQ(world.count(PublisherEventKind::lost), 0U);
@@ -348,10 +352,10 @@ TEST_F(Publishing, goes_on_through_a_renewal_that_the_relay_could_not_answer) {
 }
 
 TEST_F(Publishing, waits_as_long_as_the_relay_asks_it_to) {
-    relay.code = "recovering";
+    relay.code = Code::recovering;
     relay.retry_in = 20s;
     world.run_for(1s);
-    relay.code.clear();
+    relay.code.reset();
     world.run_for(18s);
     EXPECT_EQ(relay.updates.size(), 1U);
     world.run_for(12s);
@@ -359,12 +363,12 @@ TEST_F(Publishing, waits_as_long_as_the_relay_asks_it_to) {
 }
 
 TEST_F(Publishing, gives_up_what_can_never_be_and_says_why) {
-    relay.code = "invalid_name";
+    relay.code = Code::invalid_name;
     world.run_for(1s);
     EXPECT_TRUE(world.core.gave_up());
     EXPECT_TRUE(world.core.finished(world.clock));
     EXPECT_EQ(world.events.back().what, PublisherEventKind::gave_up);
-    EXPECT_EQ(world.events.back().code, "invalid_name");
+    EXPECT_EQ(world.events.back().code, Code::invalid_name);
 }
 
 TEST_F(Publishing, serves_offers_for_what_it_holds_and_refuses_others) {
@@ -421,12 +425,12 @@ TEST(PublishingWithSeveralRelays, goes_round_with_waits_that_grow_by_the_round) 
 }
 
 TEST(Remedies, are_of_codes_that_there_are) {
-    EXPECT_EQ(remedy_for("name_denied"), Remedy::ask_slowly);
-    EXPECT_EQ(remedy_for("over_quota"), Remedy::ask_slowly);
-    EXPECT_EQ(remedy_for("lease_revoked"), Remedy::register_again);
-    EXPECT_EQ(remedy_for("invalid_metadata"), Remedy::give_up);
-    EXPECT_EQ(remedy_for("recovering"), Remedy::ask_soon);
-    EXPECT_EQ(remedy_for("a_code_of_a_later_relay"), Remedy::ask_soon);
+    EXPECT_EQ(remedy_for(Code::name_denied), Remedy::ask_slowly);
+    EXPECT_EQ(remedy_for(Code::over_quota), Remedy::ask_slowly);
+    EXPECT_EQ(remedy_for(Code::lease_revoked), Remedy::register_again);
+    EXPECT_EQ(remedy_for(Code::invalid_metadata), Remedy::give_up);
+    EXPECT_EQ(remedy_for(Code::recovering), Remedy::ask_soon);
+    EXPECT_EQ(remedy_for(ErrorCode::named("a_code_of_a_later_relay")), Remedy::ask_soon);
     EXPECT_EQ(code_in("superseded"), Code::superseded);
     EXPECT_EQ(code_in("quota_exceeded"), std::nullopt);
 }
@@ -444,7 +448,7 @@ TEST(PublishingMany, unregisters_what_it_gives_up_while_others_go_on) {
     world.run_for(1s);
     ASSERT_TRUE(relay.leases.contains("bad"));
     const std::uint64_t token = world.core.advert(1).token();
-    world.core.on_message(Withdrawn{"bad", token, "invalid_name"}, world.clock);
+    world.core.on_message(Withdrawn{"bad", token, Code::invalid_name}, world.clock);
     world.step(world.clock);
     EXPECT_FALSE(world.core.held(1, world.clock));
     EXPECT_FALSE(relay.leases.contains("bad")) << "the relay knows that it is not served";

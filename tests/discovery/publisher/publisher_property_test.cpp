@@ -11,8 +11,9 @@
 namespace holdfast::discovery::publisher {
 namespace {
 
-constexpr const char* codes[] = {"banned",   "name_taken",    "superseded", "unavailable", "clock_apart",
-                                 "replayed", "unknown_lease", "recovering", "no_such_code"};
+const ErrorCode codes[] = {Code::banned,        Code::name_taken,  Code::superseded,
+                           Code::unavailable,   Code::clock_apart, Code::replayed,
+                           Code::unknown_lease, Code::recovering,  ErrorCode::named("no_such_code")};
 
 /// Messages take their time, in order, and may be lost with their connection.
 class World {
@@ -77,7 +78,8 @@ class World {
                 slow = !slow;
                 return;
             case 4:
-                relay.code = random.below(2) == 0 ? "" : codes[random.below(std::size(codes))];
+                relay.code.reset();
+                if (random.below(2) != 0) relay.code = codes[random.below(std::size(codes))];
                 return;
             case 5:
                 reachable = !reachable;
@@ -142,7 +144,7 @@ class World {
     void calm() {
         slow = false;
         reachable = true;
-        relay.code.clear();
+        relay.code.reset();
     }
     bool reachable = true;
 };

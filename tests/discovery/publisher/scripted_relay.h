@@ -36,7 +36,7 @@ class ScriptedRelay {
     std::int64_t clock_offset_ms = 1'700'000'000'000;
     std::uint64_t last_token = 1000;
     Duration ttl = 30s;
-    std::string code;
+    std::optional<ErrorCode> code;
     Duration retry_in{};
     std::vector<Update> updates;  ///< all that were heard
 };

@@ -99,13 +99,14 @@ void TestRelay::hear(std::uint64_t connection, const Message& message) {
     }
     if (const auto* refused = std::get_if<StreamRefused>(&message))
         if (const auto consumer = waiting_.extract(refused->ticket))
-            fail(consumer.mapped(), {.code = "refused", .message = refused->message});
+            fail(consumer.mapped(), {.code = Code::refused, .message = refused->message});
 }
 
 void TestRelay::offer(const std::shared_ptr<Socket>& consumer, const std::string& name) {
-    if (!elsewhere_.empty()) return fail(consumer, {.code = "elsewhere", .relay = elsewhere_});
+    if (!elsewhere_.empty()) return fail(consumer, {.code = Code::elsewhere, .relay = elsewhere_});
     const auto found = relay_.leases.find(name);
-    if (found == relay_.leases.end()) return fail(consumer, {.code = "unknown_service", .message = "no such service"});
+    if (found == relay_.leases.end())
+        return fail(consumer, {.code = Code::unknown_service, .message = "no such service"});
     std::string ticket = std::to_string(++connections_);
     ticket.resize(ticket_bytes, '.');
     waiting_[ticket] = consumer;
@@ -114,7 +115,7 @@ void TestRelay::offer(const std::shared_ptr<Socket>& consumer, const std::string
 
 void TestRelay::join(const std::shared_ptr<Socket>& data, const std::string& ticket) {
     const auto consumer = waiting_.extract(ticket);
-    if (!consumer) return fail(data, {.code = "unknown_ticket"});
+    if (!consumer) return fail(data, {.code = Code::unknown_ticket});
     std::string opened;
     append_frame(StreamOpened{}, opened);
     for (const auto& socket : {consumer.mapped(), data})

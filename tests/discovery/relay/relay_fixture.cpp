@@ -188,7 +188,7 @@ SignedUpdate TestPublisher::signed_update(Update update) {
 std::uint64_t TestPublisher::advertise(const std::string& name) {
     frames_.send(signed_update({.action = Action::enter, .name = name}));
     const auto response = frames_.expect<UpdateResponse>();
-    EXPECT_EQ(response.code, "ok") << response.message;
+    EXPECT_EQ(response.refused, std::nullopt) << response.message;
     EXPECT_EQ(response.number, nonce_);
     return response.token;
 }
@@ -220,7 +220,7 @@ TestFrames use_ticket(TestRelay& relay, const std::string& ticket) {
 }
 
 std::string refusal(TestFrames& frames) {
-    return frames.expect<StreamFailed>().code;
+    return std::string(frames.expect<StreamFailed>().code.name());
 }
 
 OpenStream open_stream(TestRelay& relay, TestPublisher& publisher, const std::string& name) {

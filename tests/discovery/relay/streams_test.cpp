@@ -112,7 +112,7 @@ TEST(RelayStreams, are_refused_with_the_reason_of_the_publisher) {
     EXPECT_NE(other.advertise("other"), 0u) << "and the relay has read that";
     publisher.frames().send(StreamRefused{.ticket = offer.ticket, .message = "the backend is down"});
     const auto failed = consumer.expect<StreamFailed>();
-    EXPECT_EQ(failed.code, "refused");
+    EXPECT_EQ(failed.code, Code::refused);
     EXPECT_EQ(failed.message, "the backend is down");
     EXPECT_EQ(relay.counts().streams.waiting, 0u);
 }
@@ -216,7 +216,7 @@ TEST(RelayStreams, that_nobody_reads_do_not_keep_publishers_from_renewing) {
     const auto token = publisher.advertise("web");
     OpenStream stuck = open_stream(relay, publisher, "web");
     const std::size_t taken = stuck.publisher.fill();
-    EXPECT_EQ(publisher.renew("web", token).code, "ok");
+    EXPECT_EQ(publisher.renew("web", token).refused, std::nullopt);
     OpenStream other = open_stream(relay, publisher, "web");
     other.consumer.send("x");
     EXPECT_EQ(other.publisher.receive(1), "x");

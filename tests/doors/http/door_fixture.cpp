@@ -16,7 +16,7 @@ constexpr std::int64_t wall_ms_at_start = 1'763'208'000'000;
 constexpr auto patience = 30s;
 
 Result<void> outcome(bool fails) {
-    if (fails) return Error{"storage_failed", "the test's disk refuses"};
+    if (fails) return Error{Code::storage_failed, "the test's disk refuses"};
     return {};
 }
 

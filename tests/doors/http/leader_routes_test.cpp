@@ -205,7 +205,7 @@ TEST(StoreRoute, shows_where_leases_are_kept_and_health_that_it_is_away) {
     TestClient client = door.connect();
     EXPECT_EQ(client.ask("GET", "/v1/store").body, R"({"reachable":true})");
     EXPECT_EQ(client.ask("GET", "/health").text("/status"), "ok");
-    trouble = Error{"store_unavailable", "no route to it"};
+    trouble = Error{Code::store_unavailable, "no route to it"};
     EXPECT_EQ(client.ask("GET", "/v1/store").body, R"({"reachable":false})");
     const Answer away = client.ask("GET", "/health");
     EXPECT_EQ(away.status, 200) << "a restart would not help";

@@ -67,7 +67,7 @@ TEST(Routes, are_all_described_in_the_docs) {
 TEST(Routes, answer_with_the_status_that_the_docs_list_for_each_code) {
     const std::string docs = source_file("docs/http-api.md");
     const std::string table = docs.substr(docs.find("## Codes"));
-    for (std::size_t i = 0; i < code_count; ++i) {
+    for (std::size_t i = 0; i < answer_code_count; ++i) {
         const auto code = static_cast<Code>(i);
         std::istringstream lines(table);
         bool listed = false;

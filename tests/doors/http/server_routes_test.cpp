@@ -65,7 +65,7 @@ TEST(ServerRoutes, are_not_ready_while_there_are_no_tokens) {
 }
 
 TEST(ServerRoutes, tell_only_how_the_server_is_until_anything_can_be_asked) {
-    const Error away{"store_unavailable", "the engine is away"};
+    const Error away{Code::store_unavailable, "the engine is away"};
     const Error* not_yet = &away;
     DoorSetting setting;
     setting.options.not_yet = [&] { return not_yet; };

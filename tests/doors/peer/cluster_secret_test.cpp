@@ -29,7 +29,7 @@ class ClusterSecret : public testing::Test {
     }
     std::string code(const std::string& path) {
         const auto secret = read_cluster_secret(path);
-        return secret ? "none" : secret.error().code;
+        return secret ? "none" : std::string(secret.error().code.name());
     }
 
     std::string folder_;

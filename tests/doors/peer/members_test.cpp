@@ -8,7 +8,7 @@ namespace {
 std::string complaint(std::string_view peers, std::string_view node = "a") {
     const auto members = parse_members(peers, node);
     if (members) return "none";
-    EXPECT_EQ(members.error().code, "invalid_argument");
+    EXPECT_EQ(members.error().code, Code::invalid_argument);
     return members.error().message;
 }
 

@@ -359,7 +359,7 @@ TEST(PeerDoor, says_why_it_cannot_listen) {
                                    .secret = "the secret of the test's members"});
     const auto started = twice.start();
     ASSERT_FALSE(started);
-    EXPECT_EQ(started.error().code, "cannot_listen");
+    EXPECT_EQ(started.error().code, Code::cannot_listen);
 }
 
 TEST(PeerDoor, nodes_on_threads_of_their_own_talk_to_each_other) {

@@ -22,7 +22,7 @@ TEST(RespConnection, answers_a_command_that_comes_byte_by_byte) {
 }
 
 TEST(RespConnection, is_answered_before_anything_can_be_asked_of_the_store) {
-    const Error away{"store_unavailable", "the engine is away"};
+    const Error away{Code::store_unavailable, "the engine is away"};
     const Error* not_yet = &away;
     TestRespDoor door({.address = "127.0.0.1:0", .version = "test", .not_yet = [&] { return not_yet; }});
     auto client = door.connect();

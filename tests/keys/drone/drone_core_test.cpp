@@ -132,7 +132,7 @@ TEST(DroneCore, says_a_report_again_until_it_is_answered) {
     const auto first = world.take<SendHeartbeat>();
     ASSERT_TRUE(first);
     EXPECT_EQ(first->ask.message.backends.size(), 1U);
-    world.core.on_heartbeat(first->ask, Error{"unreachable", "no answer"}, at(2s));
+    world.core.on_heartbeat(first->ask, Error{Code::unreachable, "no answer"}, at(2s));
     world.step(at(2s));
     EXPECT_FALSE(world.take<SendHeartbeat>()) << "not at once";
     world.step(at(4s));
@@ -205,31 +205,31 @@ TEST(DroneCore, counts_from_when_the_renewal_was_sent) {
 }
 
 TEST(DroneCore, a_key_that_is_lost_stops_its_backend_at_once) {
-    for (const char* code : {"lease_expired", "lease_released", "lease_revoked", "not_holder"}) {
+    for (const Code code : {Code::lease_expired, Code::lease_released, Code::lease_revoked, Code::not_holder}) {
         World world;
         world.answer_heartbeat(at(0s));
         world.spawn(spawn_order(), at(1s));
         world.step(at(30s));
         world.answer_renewal(at(31s), Error{code, "no"});
         const auto stop = world.take<StopBackend>();
-        ASSERT_TRUE(stop) << code;
+        ASSERT_TRUE(stop) << name_of(code);
         EXPECT_EQ(stop->kill_at, at(32s));
     }
 }
 
 TEST(DroneCore, a_key_that_cannot_be_renewed_now_is_tried_until_the_soft_deadline) {
-    for (const char* code : {"unavailable", "storage_failed", "banned"}) {
+    for (const Code code : {Code::unavailable, Code::storage_failed, Code::banned}) {
         World world;
         world.answer_heartbeat(at(0s));
         world.spawn(spawn_order(), at(1s));
         world.step(at(30s));
         world.answer_renewal(at(31s), Error{code, "no"});
-        EXPECT_FALSE(world.take<StopBackend>()) << code;
+        EXPECT_FALSE(world.take<StopBackend>()) << name_of(code);
         world.step(at(39s));
-        EXPECT_TRUE(world.take<SendRenewal>()) << code;
+        EXPECT_TRUE(world.take<SendRenewal>()) << name_of(code);
         world.step(at(40s));
         const auto stop = world.take<StopBackend>();
-        ASSERT_TRUE(stop) << code;
+        ASSERT_TRUE(stop) << name_of(code);
         EXPECT_EQ(stop->kill_at, at(50s)) << "on its timeline";
     }
 }
@@ -243,7 +243,7 @@ HeartbeatAsk forgotten(World& world) {
     world.step(at(30s));
     world.take<SendHeartbeat>();  // the one that was due anyway
     world.core.on_heartbeat({}, HeartbeatAnswer{.controller = "c1"}, at(30s));
-    world.answer_renewal(at(31s), Error{"unknown_lease", "no"});
+    world.answer_renewal(at(31s), Error{Code::unknown_lease, "no"});
     const auto sent = world.take<SendHeartbeat>();
     EXPECT_TRUE(sent);
     return sent ? sent->ask : HeartbeatAsk{};
@@ -269,7 +269,7 @@ TEST(DroneCore, renews_at_once_with_a_controller_that_began_anew) {
     world.step(at(2s));
     EXPECT_FALSE(world.take<SendRenewal>()) << "it is due at half the TTL";
     world.answer_heartbeat(at(2s), HeartbeatAnswer{.controller = "c2"});
-    world.answer_renewal(at(2s), Error{"recovering", "no"});
+    world.answer_renewal(at(2s), Error{Code::recovering, "no"});
     auto sent = world.take<SendHeartbeat>();
     ASSERT_TRUE(sent);
     if (!sent->ask.message.reassert_to) {  // the one that was under way
@@ -309,7 +309,7 @@ TEST(DroneCore, does_not_reassert_a_key_that_was_barred) {
     world.step(at(30s));
     const auto first = world.take<SendRenewal>();
     ASSERT_EQ(first->ask.backends.size(), 2U);
-    const client::RenewReply barred = Error{"renewal_barred", "no"}, silent = Error{"unavailable", "not now"};
+    const client::RenewReply barred = Error{Code::renewal_barred, "no"}, silent = Error{Code::unavailable, "not now"};
     world.core.on_renewal(first->ask, {0, std::vector{barred, silent}}, at(31s));
     // The server is started anew, and knows neither the leases nor the bar.
     world.step(at(33s));
@@ -320,7 +320,7 @@ TEST(DroneCore, does_not_reassert_a_key_that_was_barred) {
     const auto second = world.take<SendRenewal>();
     ASSERT_TRUE(second);
     EXPECT_EQ(second->ask.backends, std::vector<std::string>{"b-2"}) << "what was barred is not renewed any more";
-    world.core.on_renewal(second->ask, {0, std::vector<client::RenewReply>{Error{"recovering", "no"}}}, at(33s));
+    world.core.on_renewal(second->ask, {0, std::vector<client::RenewReply>{Error{Code::recovering, "no"}}}, at(33s));
     world.step(at(33s));
     const auto sent = world.take<SendHeartbeat>();
     ASSERT_TRUE(sent);
@@ -342,7 +342,7 @@ TEST(DroneCore, says_once_why_no_controller_takes_it_and_then_that_one_does) {
         while (const auto note = world.take<Note>())
             said.push_back(note->text);
     };
-    const Error alive{"drone_alive", "another drone has the id"};
+    const Error alive{Code::drone_alive, "another drone has the id"};
     answer(alive, at(0s));
     for (const HolderInstant now : {at(1s), at(2s)}) {
         world.step(now);
@@ -423,7 +423,7 @@ TEST(DroneCore, kills_everything_if_another_drone_has_its_id) {
     world.answer_heartbeat(at(0s));
     world.spawn(spawn_order(), at(1s));
     const auto sent = world.take<SendHeartbeat>();
-    world.core.on_heartbeat(sent->ask, Error{"stale_drone", "another life"}, at(2s));
+    world.core.on_heartbeat(sent->ask, Error{Code::stale_drone, "another life"}, at(2s));
     world.step(at(2s));
     EXPECT_EQ(world.take<StopBackend>()->kill_at, at(2s));
     EXPECT_TRUE(world.core.usurped());
@@ -437,7 +437,7 @@ TEST(DroneCore, reports_an_end_again_until_somebody_answers) {  // K6: that is w
     world.step(at(2s));
     const auto sent = world.take<SendHeartbeat>();
     ASSERT_TRUE(sent);
-    world.core.on_heartbeat(sent->ask, Error{"unreachable", "no answer"}, at(2s));
+    world.core.on_heartbeat(sent->ask, Error{Code::unreachable, "no answer"}, at(2s));
     world.step(at(20s));
     const Heartbeat again = world.answer_heartbeat(at(20s));
     ASSERT_EQ(again.backends.size(), 1U);

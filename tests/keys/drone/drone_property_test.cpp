@@ -119,7 +119,7 @@ class Chaos {
     void on(const SendHeartbeat& what) {
         const bool lost = one_in(8);
         later(delay(), [this, ask = what.ask, lost] {
-            if (lost) return core_.on_heartbeat(ask, Error{"unreachable", "lost"}, now_);
+            if (lost) return core_.on_heartbeat(ask, Error{Code::unreachable, "lost"}, now_);
             HeartbeatAnswer answer{.controller = "c" + std::to_string(ask.controller), .send_all = one_in(10)};
             for (const auto& report : ask.message.backends)
                 if (report.progress.state == BackendState::terminated) give_back(report.id);
@@ -148,7 +148,7 @@ class Chaos {
 
     void on(const SendOrders& what) {
         later(delay(), [this, ask = what.ask] {
-            if (one_in(8)) return core_.on_orders(ask, Error{"unreachable", "lost"}, now_);
+            if (one_in(8)) return core_.on_orders(ask, Error{Code::unreachable, "lost"}, now_);
             OrdersAnswer answer{"c" + std::to_string(ask.controller), {}};
             for (auto& [id, lease] : leases_) {
                 const std::uint64_t number = std::hash<std::string>{}(id) % 1000;
@@ -168,10 +168,10 @@ class Chaos {
         auto replies = std::make_shared<std::vector<client::RenewReply>>();
         const bool never_came = one_in(6);
         for (const std::string& id : what.ask.backends)
-            replies->push_back(never_came ? client::RenewReply{Error{"unavailable", "lost"}} : renew(id, served));
+            replies->push_back(never_came ? client::RenewReply{Error{Code::unavailable, "lost"}} : renew(id, served));
         later(delay() + 200ms, [this, ask = what.ask, replies, lost = never_came || one_in(8)] {
             if (lost)
-                core_.on_renewal(ask, {random_.below(2), Error{"unreachable", "lost"}}, now_);
+                core_.on_renewal(ask, {random_.below(2), Error{Code::unreachable, "lost"}}, now_);
             else
                 core_.on_renewal(ask, {random_.below(2), *replies}, now_);
         });
@@ -179,10 +179,10 @@ class Chaos {
 
     client::RenewReply renew(const std::string& id, HolderInstant served) {
         Lease& lease = leases_.at(id);
-        if (lease.released) return Error{"lease_released", "released"};
-        if (served >= lease.expires) return Error{"lease_expired", "expired"};
-        if (one_in(20)) return Error{"unknown_lease", "forgotten"};
-        if (one_in(20)) return Error{"renewal_barred", "barred"};
+        if (lease.released) return Error{Code::lease_released, "released"};
+        if (served >= lease.expires) return Error{Code::lease_expired, "expired"};
+        if (one_in(20)) return Error{Code::unknown_lease, "forgotten"};
+        if (one_in(20)) return Error{Code::renewal_barred, "barred"};
         lease.expires = served + 60s;
         ++renewals_;
         return client::Renewed{{{20s, 40s, 50s, 60s}, 60s}};

@@ -188,7 +188,7 @@ TEST_F(Lives, are_known_to_those_that_have_the_same_directory_later) {
         lives.push_back((*state)->life);
         const auto second = open_drone_state(options, listener);
         ASSERT_FALSE(second) << "as long as one has the directory it is not over";
-        EXPECT_EQ(second.error().code, "state_in_use");
+        EXPECT_EQ(second.error().code, Code::state_in_use);
     }
     EXPECT_EQ(std::set<std::string>(lives.begin(), lives.end()).size(), lives.size());
 }

@@ -27,9 +27,9 @@ TEST(DroneMessages, are_answered) {
 }
 
 TEST(DroneMessages, whose_answer_makes_no_sense_have_none) {
-    EXPECT_EQ(read_heartbeat({200, "{}"}).error().code, "bad_answer");
+    EXPECT_EQ(read_heartbeat({200, "{}"}).error().code, Code::bad_answer);
     EXPECT_EQ(read_heartbeat({409, R"({"error": {"code": "stale_drone", "message": "m"}})"}).error().code,
-              "stale_drone");
+              Code::stale_drone);
     EXPECT_FALSE(read_orders({200, "nonsense"}));
     EXPECT_FALSE(read_orders({200, R"({"controller": "c1"})"}));
 }

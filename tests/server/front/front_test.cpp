@@ -81,7 +81,7 @@ TEST_F(FrontTest, does_not_wait_for_an_engine_that_an_older_version_has_written_
     front.prepare([&](Result<void> outcome) { ready = std::move(outcome); });
     world.run_until([&] { return ready.has_value(); });
     ASSERT_FALSE(*ready);
-    EXPECT_EQ(ready->error().code, "store_format");
+    EXPECT_EQ(ready->error().code, Code::store_format);
     front.stop();
 }
 
@@ -506,7 +506,7 @@ TEST_F(FrontTest, says_why_it_cannot_and_goes_on_when_it_can) {
 
 TEST_F(FrontTest, says_why_when_an_engine_that_answers_takes_no_writes) {
     FrontUnderTest& a = add();
-    world.server.swaps_fail = Error{"store_unavailable", "its disk is full"};
+    world.server.swaps_fail = Error{Code::store_unavailable, "its disk is full"};
     world.pass(10s);
     ASSERT_TRUE(a.front().trouble());
     EXPECT_EQ(a.front().trouble()->message, "its disk is full");

@@ -22,7 +22,7 @@ struct Later {
         if (result)
             value = *result;
         else
-            error = result.error().code + ": " + result.error().message;
+            error = std::string(result.error().code.name()) + ": " + result.error().message;
     }
 };
 template <class Value>

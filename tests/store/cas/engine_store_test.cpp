@@ -174,7 +174,7 @@ TEST(EngineStore, does_not_take_for_deleted_what_it_took_out_itself_by_a_swap_th
 
 TEST(EngineStore, says_in_the_engines_own_words_why_it_writes_nothing_and_does_not_ask_all_the_time) {
     SimFronts fronts;
-    fronts.server.swaps_fail = Error{"store_unavailable", "the disk is full"};
+    fronts.server.swaps_fail = Error{Code::store_unavailable, "the disk is full"};
     const std::uint64_t calls = fronts.server.calls;
     const auto asked = ask_acquire(fronts, 0, "r", {"alice"});
     fronts.run_until([&] { return asked->done; }, 1min);

@@ -36,7 +36,7 @@ TEST(RecordQueue, lets_updates_wait_for_the_round_after_the_present_one) {
     EXPECT_EQ(first.succeeded, 1);
     EXPECT_EQ(second.succeeded, 0);
     queue.take_waiting(work);
-    queue.finish(work, Error{"unavailable", ""});
+    queue.finish(work, Error{Code::unavailable, ""});
     queue.notify();
     EXPECT_EQ(second.failed, 1);
 }
@@ -63,7 +63,7 @@ TEST(RecordQueue, answers_the_updates_that_meet_a_condition_and_keeps_the_others
     queue.add(work, {&late, epoch + 1s});
     queue.take_waiting(work);
     const auto over = [](const Pending& pending) { return pending.give_up_at <= epoch; };
-    EXPECT_EQ(queue.finish_if(work, Error{"unavailable", ""}, over), 1U);
+    EXPECT_EQ(queue.finish_if(work, Error{Code::unavailable, ""}, over), 1U);
     queue.notify();
     EXPECT_EQ(early.failed, 1);
     EXPECT_EQ(late.failed + late.succeeded, 0);
@@ -73,7 +73,7 @@ TEST(RecordQueue, answers_the_updates_that_meet_a_condition_and_keeps_the_others
 TEST(RecordQueue, answers_nothing_before_it_is_told_to_and_then_also_what_callbacks_add) {
     Queue queue({}, 1);
     Asked first, second;
-    first.then = [&] { queue.refuse(second, {"unavailable", ""}); };
+    first.then = [&] { queue.refuse(second, {Code::unavailable, ""}); };
     Work& work = queue.open("r");
     queue.add(work, {&first, epoch});
     queue.take_waiting(work);

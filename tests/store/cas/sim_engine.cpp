@@ -63,8 +63,8 @@ Result<Swapped> SimServer::swap(const Swap& swap) {
     forget_old();
     if (swaps_fail) return *swaps_fail;
     if (swap.marker != WriteId{} && !stands(marker(), swap.marker))
-        return Error{std::string(store_lost), "the simulated engine has lost its marker"};
-    if (position < swap.position && !says_late) return Error{std::string(store_lost), "the simulated engine went back"};
+        return Error{Code::store_lost, "the simulated engine has lost its marker"};
+    if (position < swap.position && !says_late) return Error{Code::store_lost, "the simulated engine went back"};
     auto& of_kind = things[swap.kind];
     const auto found = of_kind.find(std::string(swap.name));
     const WriteId is_there = found == of_kind.end() ? WriteId{} : found->second.value.write;
@@ -82,7 +82,7 @@ Result<Swapped> SimServer::swap(const Swap& swap) {
     }
     ++swaps_done;
     ++position;
-    if (position <= swap.position) return Error{std::string(store_lost), "the simulated engine had gone back"};
+    if (position <= swap.position) return Error{Code::store_lost, "the simulated engine had gone back"};
     if (!swap.notice.empty()) spread(swap.notice);
     return Swapped{true, now(), {}, position};
 }
@@ -163,7 +163,7 @@ void SimEngine::call(std::function<Result<Answer>()> what, Callback<Result<Answe
     ++server_.calls;
     const std::uint64_t number = ++last_call_;
     auto held = std::make_shared<Callback<Result<Answer>>>(std::move(reply));
-    const Error error{"store_unavailable", "the simulated engine did not answer"};
+    const Error error{Code::store_unavailable, "the simulated engine did not answer"};
     failing_[number] = [held, error] { (*held)(error); };
     const auto fail = [this, number, alive = std::weak_ptr(alive_)] {
         if (alive.expired()) return;
@@ -264,7 +264,7 @@ void SimEngine::set_reachable(bool reachable) {
     reachable_ = reachable;
     if (reachable) return listener_->on_reachable({std::to_string(server_.life), server_.position});
     ++connection_;
-    listener_->on_unreachable({"store_unavailable", "the simulated engine is away"});
+    listener_->on_unreachable({Code::store_unavailable, "the simulated engine is away"});
     auto failing = std::move(failing_);
     failing_.clear();
     for (auto& [number, fail] : failing)

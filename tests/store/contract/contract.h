@@ -25,7 +25,7 @@ class StoreContract : public testing::TestWithParam<ContractStore> {
     struct Later {
         bool done = false;
         std::optional<Value> value;
-        std::string error;  ///< code
+        ErrorCode error;
         std::string message;
     };
     template <class Value>
@@ -78,7 +78,7 @@ class StoreContract : public testing::TestWithParam<ContractStore> {
     template <class Value>
     std::optional<Value> answer(const Promised<Value>& later, Duration limit = 20s) {
         EXPECT_TRUE(tested->run_until([&] { return later->done; }, limit)) << "no answer";
-        EXPECT_EQ(later->error, "") << later->message;
+        EXPECT_EQ(later->error, ErrorCode{}) << later->message;
         return later->value;
     }
     bool until(const std::function<bool()>& condition, Duration limit = 20s) {

@@ -30,7 +30,7 @@ inline void check_that_swaps_ask_for_the_marker(const std::function<Result<cas::
     const auto is_lost = [&](std::string_view name, cas::WriteId expected, cas::WriteId marker) {
         for (const std::string_view bytes : {"bytes", ""}) {
             const auto swapped = write(name, expected, ++writes, marker, bytes);
-            if (swapped || swapped.error().code != cas::store_lost) return false;
+            if (swapped || swapped.error().code != Code::store_lost) return false;
         }
         return true;
     };

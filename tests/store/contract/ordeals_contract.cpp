@@ -5,8 +5,8 @@
 namespace holdfast::store::contract {
 namespace {
 
-bool is_unavailable(const std::string& code) {
-    return code == "unavailable" || code == "store_unavailable";
+bool is_unavailable(const ErrorCode& code) {
+    return code == Code::unavailable || code == Code::store_unavailable;
 }
 
 TEST_P(StoreContract, goes_on_when_a_front_was_killed_between_reading_and_writing) {

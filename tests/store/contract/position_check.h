@@ -51,7 +51,7 @@ inline void check_that_swaps_ask_for_the_position(const PositionCheck& engine) {
             for (const std::uint64_t expected : {5U, 99U}) {
                 const auto lost = write(expected, 200, ahead, bytes);
                 ASSERT_FALSE(lost) << "it requires " << ahead;
-                EXPECT_EQ(lost.error().code, cas::store_lost) << lost.error().message;
+                EXPECT_EQ(lost.error().code, Code::store_lost) << lost.error().message;
                 EXPECT_FALSE(lost.error().message.empty());
             }
     const auto reading = engine.fetch("p");

@@ -113,7 +113,7 @@ TEST(EtcdAuth, is_away_while_its_permission_is_withdrawn) {
     ASSERT_TRUE(as_root("/v3/auth/role/revoke", R"({"role":"app",)" + range + "}"));
     const auto denied = front.swap({.name = "x", .expected = 1, .becomes = 2});
     ASSERT_FALSE(denied);
-    EXPECT_EQ(denied.error().code, "store_unavailable");
+    EXPECT_EQ(denied.error().code, Code::store_unavailable);
     EXPECT_NE(denied.error().message.find("etcdserver: permission denied"), std::string::npos)
         << denied.error().message;
     EXPECT_FALSE(front.reachable);

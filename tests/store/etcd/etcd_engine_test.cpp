@@ -80,7 +80,7 @@ TEST_F(EtcdEngine, swaps_only_where_the_marker_is_still_what_was_seen) {
         std::optional<Result<cas::Swapped>> answer;
         a.engine().swap(swap, [&](Result<cas::Swapped> swapped) { answer = std::move(swapped); });
         EXPECT_TRUE(loop.run_until([&] { return answer.has_value(); }));
-        return answer.value_or(Error{"test", "no answer"});
+        return answer.value_or(Error{Code::no_answer, "no answer"});
     });
 }
 
@@ -280,12 +280,12 @@ TEST_F(EtcdEngine, takes_nothing_that_others_wrote_for_its_own) {
     const std::string prefix = url().substr(url().rfind('/') + 1);
     etcd_->post("/v3/kv/put", R"({"key":")" + base64(prefix + "/r/x") + R"(","value":")" + base64("junk") + R"("})");
     for (Front* front : {&a, &b}) {
-        EXPECT_EQ(front->fetch("x").error().code, "store_unavailable");
+        EXPECT_EQ(front->fetch("x").error().code, Code::store_unavailable);
         const auto swapped = front->swap({.name = "x", .expected = 0, .becomes = 1});
         ASSERT_FALSE(swapped);
         EXPECT_NE(swapped.error().message.find("not written by Holdfast"), std::string::npos)
             << swapped.error().message;
-        EXPECT_EQ(front->scan(Kind::record, "", "", 10).error().code, "store_unavailable");
+        EXPECT_EQ(front->scan(Kind::record, "", "", 10).error().code, Code::store_unavailable);
         EXPECT_TRUE(front->swap({.name = "y", .expected = 0, .becomes = 2})) << "the rest goes on";
         EXPECT_TRUE(front->reachable);
     }
@@ -297,7 +297,7 @@ TEST_F(EtcdEngine, takes_big_values_and_says_when_one_is_too_big) {
     EXPECT_TRUE(b.fetch("x")->value.bytes == big);
     const auto refused = a.swap({.name = "y", .becomes = 2, .bytes = std::string(3 << 20, 'b')});
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, "store_unavailable");
+    EXPECT_EQ(refused.error().code, Code::store_unavailable);
     EXPECT_NE(refused.error().message.find("larg"), std::string::npos) << refused.error().message;
     EXPECT_TRUE(a.reachable);
     EXPECT_EQ(a.fetch("y")->value.write, 0u);
@@ -322,7 +322,7 @@ TEST_F(EtcdEngine, refuses_at_once_what_goes_beyond_its_bounds) {
     for (int i = 0; i < 100; ++i)
         small.engine().fetch(Kind::record, "x", [&](Result<cas::Reading> result) {
             ++answered;
-            if (!result) refused += result.error().code == "store_unavailable";
+            if (!result) refused += result.error().code == Code::store_unavailable;
         });
     ASSERT_TRUE(loop.run_until([&] { return answered == 100; }));
     EXPECT_GE(refused, 90);

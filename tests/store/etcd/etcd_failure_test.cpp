@@ -16,7 +16,7 @@ EtcdEngineOptions impatient(const std::string& url) {
 }
 
 bool says(const Error& error, std::string_view part) {
-    return error.code == "store_unavailable" && error.message.find(part) != std::string::npos;
+    return error.code == Code::store_unavailable && error.message.find(part) != std::string::npos;
 }
 
 TEST(EtcdFailure, fails_at_once_while_nobody_is_there_and_comes_by_itself) {
@@ -75,8 +75,8 @@ TEST(EtcdFailure, does_not_wait_for_an_etcd_that_is_stopped) {
     ASSERT_TRUE(front.becomes_reachable());
     ASSERT_TRUE(front.swap({.name = "x", .becomes = 1})->done);
     etcd.freeze();
-    EXPECT_EQ(front.swap({.name = "x", .expected = 1, .becomes = 2}).error().code, "store_unavailable");
-    EXPECT_EQ(front.fetch("x").error().code, "store_unavailable");
+    EXPECT_EQ(front.swap({.name = "x", .expected = 1, .becomes = 2}).error().code, Code::store_unavailable);
+    EXPECT_EQ(front.fetch("x").error().code, Code::store_unavailable);
     etcd.thaw();
     ASSERT_TRUE(front.becomes_reachable());
     const auto kept = front.fetch("x");
@@ -95,7 +95,7 @@ TEST(EtcdFailure, finds_out_what_became_of_a_swap_whose_answer_was_lost) {
     relay.lose_answers();
     const auto lost = front.swap({.name = "x", .becomes = 2, .bytes = "lost"});
     ASSERT_FALSE(lost);
-    EXPECT_EQ(lost.error().code, "store_unavailable");
+    EXPECT_EQ(lost.error().code, Code::store_unavailable);
     ASSERT_TRUE(front.becomes_reachable());
     const auto again = front.swap({.name = "x", .becomes = 3});
     EXPECT_FALSE(again->done);
@@ -188,7 +188,7 @@ TEST_F(EtcdRestored, refuses_a_swap_that_requires_what_was_reached_before) {
     for (const WriteId expected : {WriteId(1), WriteId(2)}) {
         const auto refused = front.swap({.name = "x", .expected = expected, .becomes = 50, .position = last.position});
         ASSERT_FALSE(refused);
-        EXPECT_EQ(refused.error().code, cas::store_lost);
+        EXPECT_EQ(refused.error().code, Code::store_lost);
         EXPECT_NE(refused.error().message.find("revision"), std::string::npos) << refused.error().message;
     }
     const auto done = front.swap({.name = "other", .becomes = 51, .position = front.position});

@@ -139,7 +139,7 @@ class Front final : public cas::EngineListener {
         std::optional<Result<T>> result;
         ask([&](Result<T> got) { result = std::move(got); });
         EXPECT_FALSE(result) << "answered within the call";
-        if (!loop_.run_until([&] { return result.has_value(); })) return Error{"no_answer", "not within a minute"};
+        if (!loop_.run_until([&] { return result.has_value(); })) return Error{Code::no_answer, "not within a minute"};
         if (!*result) last_error = result->error();
         return std::move(*result);
     }

@@ -27,7 +27,7 @@ class Writer {
 
     int done = 0, failed = 0;
     std::vector<std::string> wrong;
-    std::vector<std::string> codes;
+    std::vector<ErrorCode> codes;
 
  private:
     void write() {
@@ -79,8 +79,8 @@ class EtcdMembers : public testing::Test {
         front.engine().stop();
         for (const auto& writer : writers) {
             EXPECT_EQ(writer->wrong, std::vector<std::string>());
-            for (const std::string& code : writer->codes)
-                EXPECT_EQ(code, "store_unavailable");
+            for (const ErrorCode& code : writer->codes)
+                EXPECT_EQ(code, Code::store_unavailable);
         }
     }
     /// Each writer has written ten times more.

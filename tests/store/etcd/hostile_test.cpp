@@ -129,7 +129,7 @@ TEST_F(HostileEtcd, grants_nothing_by_answers_that_make_no_sense) {
         instead[txn] = [answer](const std::string&) { return answer; };
         const auto swapped = front.swap({.name = "x", .becomes = 1});
         instead.erase(txn);
-        return !swapped && swapped.error().code == "store_unavailable" && !swapped.error().message.empty();
+        return !swapped && swapped.error().code == Code::store_unavailable && !swapped.error().message.empty();
     };
     EXPECT_TRUE(refuses({FakeAnswer::framed("\xff\xff junk")}));
     EXPECT_TRUE(refuses({FakeAnswer::framed("")})) << "of no cluster";
@@ -160,7 +160,7 @@ TEST_F(HostileEtcd, is_not_believed_what_it_says_of_something_else) {
     };
     const auto reading = front.fetch("x");
     ASSERT_FALSE(reading);
-    EXPECT_EQ(reading.error().code, "store_unavailable");
+    EXPECT_EQ(reading.error().code, Code::store_unavailable);
 }
 
 /// What of the request a value must be like, for the key: all values of one write, and of no other.
@@ -213,7 +213,7 @@ TEST_F(HostileEtcd, with_values_of_an_older_version_is_refused) {
     };
     const auto reading = front.fetch("x");
     ASSERT_FALSE(reading);
-    EXPECT_EQ(reading.error().code, "store_format");
+    EXPECT_EQ(reading.error().code, Code::store_format);
 }
 
 TEST_F(HostileEtcd, whose_revision_goes_back_while_connected_is_not_believed) {
@@ -224,7 +224,7 @@ TEST_F(HostileEtcd, whose_revision_goes_back_while_connected_is_not_believed) {
     revision = 9;
     const auto lost = front.swap({.name = "x", .expected = 1, .becomes = 2});
     ASSERT_FALSE(lost);
-    EXPECT_EQ(lost.error().code, cas::store_lost) << "though it may have been done";
+    EXPECT_EQ(lost.error().code, Code::store_lost) << "though it may have been done";
     EXPECT_NE(lost.error().message.find("from 10 to 9"), std::string::npos) << lost.error().message;
     EXPECT_EQ(front.times_unreachable, 1) << "before the answer";
     ASSERT_TRUE(front.comes_back_after(1));
@@ -239,7 +239,7 @@ TEST_F(HostileEtcd, is_left_by_a_look_that_shows_an_earlier_revision) {
     revision = 9;
     const auto reading = front.fetch("x");
     ASSERT_FALSE(reading);
-    EXPECT_EQ(reading.error().code, "store_unavailable");
+    EXPECT_EQ(reading.error().code, Code::store_unavailable);
     EXPECT_TRUE(leaves_and_returns(front, 1));
 }
 
@@ -280,7 +280,7 @@ TEST_F(HostileEtcd, that_is_another_cluster_all_at_once_is_not_believed) {
     revision = 20;
     const auto lost = front.swap({.name = "x", .expected = 1, .becomes = 2});
     ASSERT_FALSE(lost);
-    EXPECT_EQ(lost.error().code, cas::store_lost);
+    EXPECT_EQ(lost.error().code, Code::store_lost);
     ASSERT_TRUE(front.comes_back_after(1));
     EXPECT_EQ(front.history, "etcd-8");
     EXPECT_EQ(front.fetch("x")->value.write, 0u);
@@ -367,7 +367,7 @@ TEST_F(HostileEtcd, is_asked_for_the_revision_of_the_marker_and_not_only_for_its
     EXPECT_EQ(above, 7);
     const auto refused = front.swap({.name = "x", .expected = 1, .becomes = 2, .marker = marker, .position = 11});
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, cas::store_lost) << "it says 10 only afterwards";
+    EXPECT_EQ(refused.error().code, Code::store_lost) << "it says 10 only afterwards";
     marker_revision = 6;  // the same counter, raised in a history that went back
     EXPECT_FALSE(front.fetch(cas::marker_name));
     EXPECT_TRUE(leaves_and_returns(front, 1));
@@ -391,7 +391,7 @@ TEST_F(HostileEtcd, that_refuses_a_swap_for_an_older_write_is_in_another_history
     instead[txn] = [&](const std::string&) { return std::exchange(answer, {}); };
     const auto swapped = front.swap({.name = "x", .expected = 1, .becomes = 2});
     ASSERT_FALSE(swapped);
-    EXPECT_EQ(swapped.error().code, cas::store_lost);
+    EXPECT_EQ(swapped.error().code, Code::store_lost);
     EXPECT_NE(swapped.error().message.find("older write"), std::string::npos) << swapped.error().message;
     EXPECT_TRUE(leaves_and_returns(front, 1));
 }

@@ -28,7 +28,7 @@ TEST(EtcdAddress, is_refused_in_words_that_do_not_repeat_the_password) {
           "https://a", "etcds://me:secret@a", "redis://a", "etcd://a/%zz", "etcd://me:secret%@a", "etcd://a/x%00y"}) {
         const auto parsed = parse_etcd_engine(url);
         ASSERT_FALSE(parsed) << url;
-        EXPECT_EQ(parsed.error().code, "invalid_argument");
+        EXPECT_EQ(parsed.error().code, Code::invalid_argument);
         EXPECT_EQ(parsed.error().message.find("secret"), std::string::npos) << parsed.error().message;
     }
     EXPECT_NE(parse_etcd_engine("https://a:2379").error().message.find("cleartext"), std::string::npos);
@@ -211,7 +211,7 @@ TEST_F(LeaseSpansTest, tell_all_that_wait_for_one_that_there_is_none) {
         spans.lasting_until(start + 5s, start,
                             [&](Result<LeaseNumber> result) { failures.push_back(result.error().message); });
     ASSERT_EQ(asked.size(), 1u);
-    std::exchange(asked, {})[0].second(Error{"store_unavailable", "no"});
+    std::exchange(asked, {})[0].second(Error{Code::store_unavailable, "no"});
     EXPECT_EQ(failures, (std::vector<std::string>{"no", "no", "no"}));
     lease(start + 5s, start);
     EXPECT_EQ(asked.size(), 1u) << "it is asked for again";

@@ -81,7 +81,7 @@ class PostgresStandbyContract : public contract::StoreContract {
         tested->reach_engine(false);
         const auto failed = ask(0, "r", {"alice", 300s});
         ASSERT_TRUE(until([&] { return failed->done; }));
-        EXPECT_EQ(failed->error, "store_unavailable");
+        EXPECT_EQ(failed->error, Code::store_unavailable);
         pass(hangs);
         tested->reach_engine(true);
     }

@@ -81,7 +81,7 @@ void EngineUser::on_reachable(const cas::EngineHello& said) {
 void EngineUser::on_unreachable(const Error& error) {
     reachable = false;
     why = error.message;
-    EXPECT_EQ(error.code, "store_unavailable");
+    EXPECT_EQ(error.code, Code::store_unavailable);
 }
 
 cas::Swap swap_of(std::string_view name, cas::WriteId expected, cas::WriteId becomes, std::string_view bytes) {

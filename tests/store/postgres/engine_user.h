@@ -40,7 +40,7 @@ class EngineUser final : public cas::EngineListener {
     Result<Value> answer(const std::function<void(Callback<Result<Value>>)>& ask) {
         auto got = std::make_shared<std::optional<Result<Value>>>();
         ask([got](Result<Value> result) { *got = std::move(result); });
-        if (!until([&] { return got->has_value(); })) return Error{"test", "no answer within a minute"};
+        if (!until([&] { return got->has_value(); })) return Error{Code::no_answer, "no answer within a minute"};
         return std::move(**got);
     }
     Result<cas::Reading> fetch(const std::string& name, cas::Kind kind = cas::Kind::record);

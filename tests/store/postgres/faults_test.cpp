@@ -33,7 +33,7 @@ TEST(PostgresFaults, what_is_not_there_at_the_start_is_told_once_and_found_when_
     EXPECT_NE(user.why.find("Connection refused"), std::string::npos) << user.why;
     const auto read = user.fetch("r");
     ASSERT_FALSE(read);
-    EXPECT_EQ(read.error().code, "store_unavailable");
+    EXPECT_EQ(read.error().code, Code::store_unavailable);
     EXPECT_NE(user.engine().status().find("\"reachable\":false"), std::string::npos);
     server.start();
     ASSERT_TRUE(user.until_reachable());
@@ -76,7 +76,7 @@ TEST(PostgresFaults, a_server_that_is_stopped_costs_the_time_out_and_then_nothin
     server.freeze();
     const auto lost = user.swap(swap_of("r", first, user.next_write(), "two"));
     ASSERT_FALSE(lost);
-    EXPECT_EQ(lost.error().code, "store_unavailable");
+    EXPECT_EQ(lost.error().code, Code::store_unavailable);
     ASSERT_TRUE(user.until_unreachable());
     EXPECT_LT(timed([&] { EXPECT_FALSE(user.fetch("r")); }), 500ms) << "at once";
     server.thaw();
@@ -108,7 +108,7 @@ TEST(PostgresFaults, a_swap_whose_answer_was_lost_is_seen_in_what_is_there) {
     const cas::WriteId becomes = user.next_write();
     const auto lost = user.swap(swap_of("r", 0, becomes, "x"));
     ASSERT_FALSE(lost);
-    EXPECT_EQ(lost.error().code, "store_unavailable");
+    EXPECT_EQ(lost.error().code, Code::store_unavailable);
     ASSERT_TRUE(user.until([&] { return user.times_reachable >= 2 && user.reachable; }));
     const auto again = user.swap(swap_of("r", 0, user.next_write(), "y"));
     ASSERT_TRUE(again) << again.error().message;
@@ -342,7 +342,7 @@ TEST(PostgresFaults, one_call_that_fails_takes_no_other_with_it) {
             continue;
         }
         ASSERT_FALSE(answer) << i;
-        EXPECT_EQ(answer.error().code, "store_unavailable");
+        EXPECT_EQ(answer.error().code, Code::store_unavailable);
         EXPECT_NE(answer.error().message.find("not this one"), std::string::npos);
         EXPECT_EQ(user.fetch("r" + std::to_string(i))->value.write, 0u);
     }

@@ -81,7 +81,7 @@ TEST(PostgresHosts, of_which_the_one_that_took_over_lacks_what_the_other_had_ans
         swap.position = done->position;
         const auto refused = after.swap(swap);
         ASSERT_FALSE(refused);
-        EXPECT_EQ(refused.error().code, cas::store_lost);
+        EXPECT_EQ(refused.error().code, Code::store_lost);
     }
     EXPECT_EQ(after.fetch("early")->value.write, early);
     EXPECT_EQ(after.fetch("late")->value.write, 0u);

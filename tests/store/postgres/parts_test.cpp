@@ -47,7 +47,7 @@ TEST(PostgresOptions, refuse_what_is_wrong_and_never_repeat_a_password) {
                                     "?schema=aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeee"}) {
         const auto options = parse_postgres_engine("postgres://ann:hunter2@host/db" + query);
         ASSERT_FALSE(options) << query;
-        EXPECT_EQ(options.error().code, "invalid_argument");
+        EXPECT_EQ(options.error().code, Code::invalid_argument);
         EXPECT_EQ(options.error().message.find("hunter2"), std::string::npos);
     }
     for (const char* url :

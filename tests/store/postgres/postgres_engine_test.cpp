@@ -43,7 +43,7 @@ TEST_F(PostgresEngineTest, swaps_many_at_once_only_where_the_marker_is_still_wha
             user.engine().swap(swap, [&](const Result<cas::Swapped>& swapped) {
                 ++answered;
                 done += swapped && swapped->done;
-                lost += !swapped && swapped.error().code == cas::store_lost;
+                lost += !swapped && swapped.error().code == Code::store_lost;
             });
         }
         EXPECT_TRUE(user.until([&] { return answered == 20; }));
@@ -285,7 +285,7 @@ TEST_F(PostgresEngineTest, shows_large_records_on_short_pages_and_no_more_at_onc
     EXPECT_LE(pages, 10u);
     for (const auto& read : {user.of_holder("ann"), user.overlapping("FILE:/r/**")}) {
         ASSERT_FALSE(read);
-        EXPECT_EQ(read.error().code, "store_unavailable");
+        EXPECT_EQ(read.error().code, Code::store_unavailable);
         EXPECT_NE(read.error().message.find("too large"), std::string::npos) << read.error().message;
     }
     EXPECT_EQ(user.of_holder("ann", 50)->entries.size(), 50u);
@@ -498,7 +498,7 @@ TEST_F(PostgresEngineTest, swaps_nothing_where_it_has_not_come_as_far_as_it_must
                                      swap("ended", other, "", beyond), swap("changed", 0, much, beyond)}) {
             const auto lost = user.swap(one);
             ASSERT_FALSE(lost) << one.name;
-            EXPECT_EQ(lost.error().code, cas::store_lost);
+            EXPECT_EQ(lost.error().code, Code::store_lost);
             EXPECT_NE(lost.error().message.find("write-ahead log"), std::string::npos) << lost.error().message;
         }
     }
@@ -523,7 +523,7 @@ TEST_F(PostgresEngineTest, swaps_of_one_moment_are_none_of_them_done_where_it_ha
             user.engine().swap(one, [&](Result<cas::Swapped> swapped) {
                 ++answered;
                 done += swapped && swapped->done ? 1 : 0;
-                lost += !swapped && swapped.error().code == cas::store_lost ? 1 : 0;
+                lost += !swapped && swapped.error().code == Code::store_lost ? 1 : 0;
             });
         }
         EXPECT_TRUE(user.until([&] { return answered == 20; }));
@@ -563,7 +563,7 @@ TEST_F(PostgresEngineTest, beyond_its_limits_it_refuses_at_once) {
     EXPECT_EQ(refused, 5);
     const auto large = small.swap(swap_of("r", 0, small.next_write(), std::string(200'000, 'x')));
     ASSERT_FALSE(large);
-    EXPECT_EQ(large.error().code, "store_unavailable");
+    EXPECT_EQ(large.error().code, Code::store_unavailable);
     EXPECT_TRUE(small.fetch("r"));
 }
 

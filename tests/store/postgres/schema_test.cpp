@@ -162,14 +162,14 @@ TEST(PostgresSchema, functions_that_somebody_replaced_are_errors_and_no_grants) 
     ASSERT_TRUE(user.until_reachable()) << user.why;
     const auto read = user.fetch("r");
     ASSERT_FALSE(read);
-    EXPECT_EQ(read.error().code, "store_unavailable");
+    EXPECT_EQ(read.error().code, Code::store_unavailable);
     EXPECT_TRUE(says(read.error().message, "fetch()")) << read.error().message;
     const auto page = user.scan("", "", 10);
     ASSERT_FALSE(page);
     EXPECT_TRUE(says(page.error().message, "no content")) << page.error().message;
     const auto swapped = user.swap(swap_of("r", 0, user.next_write(), "x"));
     ASSERT_FALSE(swapped);
-    EXPECT_EQ(swapped.error().code, "store_unavailable");
+    EXPECT_EQ(swapped.error().code, Code::store_unavailable);
 }
 
 TEST(PostgresSchema, what_others_send_on_its_channel_is_no_notice) {

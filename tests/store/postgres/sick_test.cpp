@@ -143,7 +143,7 @@ TEST_F(PostgresHungStandby, takes_no_commit_whose_wait_was_cancelled_for_one_tha
     session.run("SELECT pg_cancel_backend(" + waiting() + ")");
     ASSERT_TRUE(patient.until([&] { return answer.has_value(); }));
     ASSERT_FALSE(*answer) << "the standby may never hear of it";
-    EXPECT_EQ(answer->error().code, "store_unavailable");
+    EXPECT_EQ(answer->error().code, Code::store_unavailable);
     EXPECT_TRUE(has(answer->error().message, "synchronous standby")) << answer->error().message;
     ASSERT_TRUE(patient.until([&] {
         return session.run("SELECT count(*) FROM holdfast.kept WHERE name = 'cancelled'") == "1";

@@ -19,7 +19,7 @@ template <class Value>
 struct Later {
     bool done = false;
     std::optional<Value> value;
-    std::string error;
+    ErrorCode error;
     std::optional<Duration> retry_in{};
 
     void set(const Result<Value>& result) {

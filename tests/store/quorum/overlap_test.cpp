@@ -145,7 +145,7 @@ lease::Token shown_by_node_0_only(Cluster& cluster) {
     };
     const auto read = cluster.read(1, "FILE:/a/b");
     cluster.pass(6s);
-    EXPECT_EQ(read->error, "unavailable");
+    EXPECT_EQ(read->error, Code::unavailable);
     cluster.fate = {};
     cluster.cut_off(0);
     cluster.pass(10s);

@@ -6,7 +6,7 @@ namespace holdfast::store::quorum {
 namespace {
 
 Result<std::vector<lease::LeaseName>> leases_of(Cluster& cluster, std::size_t node, const std::string& holder) {
-    Result<std::vector<lease::LeaseName>> got = Error{"none", "not answered"};
+    Result<std::vector<lease::LeaseName>> got = Error{Code::no_answer, "not answered"};
     cluster.store(node).leases_of(holder, Store::Which::active, 100,
                                   [&](Result<std::vector<lease::LeaseName>> names) { got = std::move(names); });
     cluster.pass(6s);
@@ -31,7 +31,7 @@ TEST(QuorumLooks, give_up_without_a_majority) {
     cluster.cut_off(0);
     const auto names = leases_of(cluster, 0, "alice");
     ASSERT_FALSE(names);
-    EXPECT_EQ(names.error().code, "unavailable");
+    EXPECT_EQ(names.error().code, Code::unavailable);
 }
 
 TEST(QuorumLists, show_what_this_node_has_in_the_holders_measure) {

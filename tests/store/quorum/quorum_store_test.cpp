@@ -72,7 +72,7 @@ TEST(QuorumStore, gives_up_at_once_what_no_majority_can_decide_and_knows_when_on
     EXPECT_EQ(cluster.store(0).decides_in(), Duration{20s});
     const auto later = cluster.acquire(0, "r", {"alice"});
     EXPECT_TRUE(later->done) << "nobody is waited for in vain";
-    EXPECT_EQ(later->error, "unavailable");
+    EXPECT_EQ(later->error, Code::unavailable);
     EXPECT_EQ(later->retry_in, Duration{20s}) << "and is told how long it lasts";
     cluster.pass(21s);
     EXPECT_EQ(cluster.store(0).decides_in(), Duration::zero());
@@ -88,14 +88,14 @@ TEST(QuorumStore, says_when_a_majority_can_decide_also_to_those_who_waited_too_l
     for (const NodeIndex peer : {NodeIndex{1}, NodeIndex{2}})
         cluster.store(0).set_silence(peer, cluster.local_time(0) + 60s);
     cluster.pass(2s);
-    EXPECT_EQ(later->error, "unavailable");
+    EXPECT_EQ(later->error, Code::unavailable);
     EXPECT_GT(later->retry_in, Duration{57s});
 
     for (const NodeIndex peer : {NodeIndex{1}, NodeIndex{2}})
         cluster.store(0).set_silence(peer, Instant{});
     const auto merely_slow = cluster.acquire(0, "r", {"alice"});
     cluster.pass(7s);
-    EXPECT_EQ(merely_slow->error, "unavailable");
+    EXPECT_EQ(merely_slow->error, Code::unavailable);
     EXPECT_EQ(merely_slow->retry_in, std::nullopt);
 }
 
@@ -108,8 +108,8 @@ TEST(QuorumStore, waits_for_nodes_that_were_lost_a_moment_ago_and_not_for_those_
     const auto first = cluster.acquire(0, "r", {"alice"});
     EXPECT_FALSE(first->done) << "they may be back in a moment";
     cluster.pass(3s);
-    EXPECT_EQ(first->error, "unavailable");
-    EXPECT_EQ(cluster.acquire(0, "r", {"alice"})->error, "unavailable") << "at once";
+    EXPECT_EQ(first->error, Code::unavailable);
+    EXPECT_EQ(cluster.acquire(0, "r", {"alice"})->error, Code::unavailable) << "at once";
 }
 
 TEST(QuorumStore, serves_with_a_minority_gone_and_not_with_a_majority_gone) {  // Q1
@@ -122,7 +122,7 @@ TEST(QuorumStore, serves_with_a_minority_gone_and_not_with_a_majority_gone) {  /
     EXPECT_FALSE(later->done);
     cluster.pass(2s);
     EXPECT_TRUE(later->done);
-    EXPECT_EQ(later->error, "unavailable");
+    EXPECT_EQ(later->error, Code::unavailable);
     EXPECT_EQ(cluster.store(0).counts().given_up, 1U);
     EXPECT_EQ(cluster.store(0).under_way(), 0U);
 }
@@ -319,7 +319,7 @@ TEST(QuorumStore, stays_silent_after_a_crash_until_nothing_it_forgot_can_matter)
     cluster.pass(silence - 6s);
     const auto early = cluster.acquire(2, "r", {"bob"});
     cluster.pass(5500ms);
-    EXPECT_EQ(early->error, "unavailable") << "one that knows nothing and one that forgot are no majority";
+    EXPECT_EQ(early->error, Code::unavailable) << "one that knows nothing and one that forgot are no majority";
     cluster.pass(1s);
     EXPECT_NE(cluster.acquired(2, "r", {"bob"}), 0U);
     EXPECT_GT(cluster.elapsed() - sent, Duration{60s} * 100 / 99) << "by the slowest clock";

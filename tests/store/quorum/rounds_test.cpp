@@ -104,7 +104,7 @@ TEST(QuorumRounds, hold_back_what_there_is_too_much_of) {
         asked.push_back(cluster.state(0, "r", 1));
     EXPECT_FALSE(asked[199'999]->done);
     EXPECT_TRUE(asked[200'000]->done);
-    EXPECT_EQ(asked[200'000]->error, "unavailable");
+    EXPECT_EQ(asked[200'000]->error, Code::unavailable);
 }
 
 /// Two that do not reach each other, and both reach the third: there each is in the other's way.

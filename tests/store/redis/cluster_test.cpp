@@ -133,7 +133,7 @@ TEST(RedisClusterEngine, waits_while_its_slot_moves_and_goes_on_where_it_is_then
         for (std::size_t i = 0; i < 10; ++i)
             cluster.move_key("{holdfast}:r:" + Writers::name(i), from, to);
         EXPECT_EQ(writers.write().size(), writers.last.size()) << "they share a call, and some are elsewhere";
-        EXPECT_EQ(writers.why.code, "store_unavailable");
+        EXPECT_EQ(writers.why.code, Code::store_unavailable);
         EXPECT_NE(writers.why.message.find("TRYAGAIN"), std::string::npos) << writers.why.message;
         const auto fresh = rig.swap({.name = "fresh", .becomes = 99, .holders = {"nobody yet"}});
         ASSERT_FALSE(fresh) << "the set of its holder is not there yet";
@@ -173,7 +173,7 @@ TEST(RedisClusterEngine, is_unreachable_without_its_master_and_has_another_histo
                                Write{.name = "held", .becomes = 2, .position = before->position}}) {
         const auto lost = rig.swap(again);
         ASSERT_FALSE(lost) << "it kept nothing";
-        EXPECT_EQ(lost.error().code, cas::store_lost) << lost.error().message;
+        EXPECT_EQ(lost.error().code, Code::store_lost) << lost.error().message;
     }
     EXPECT_EQ(EngineRig::names(rig.of_holder("you")), Names{});
 }

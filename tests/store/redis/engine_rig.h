@@ -77,7 +77,7 @@ class EngineRig final : public cas::EngineListener {
         auto got = std::make_shared<std::optional<Result<Value>>>();
         ask([got](Result<Value> result) { *got = std::move(result); });
         EXPECT_FALSE(got->has_value()) << "answered from within the call";
-        if (!until([&] { return got->has_value(); })) return Error{"test", "no answer within a minute"};
+        if (!until([&] { return got->has_value(); })) return Error{Code::no_answer, "no answer within a minute"};
         return std::move(**got);
     }
     Result<cas::Reading> fetch(const std::string& name, Kind kind = Kind::record) {

@@ -253,7 +253,7 @@ TEST_F(RedisEngineTest, says_which_key_somebody_else_has_written) {
     for (const std::string name : {"foreign", "empty", "list"}) {
         const auto reading = rig.fetch(name);
         ASSERT_FALSE(reading) << name;
-        EXPECT_EQ(reading.error().code, "store_unavailable");
+        EXPECT_EQ(reading.error().code, Code::store_unavailable);
         EXPECT_NE(reading.error().message.find("holdfast:r:" + name), std::string::npos) << reading.error().message;
         const auto swapped = rig.swap({.name = name, .becomes = 1});
         ASSERT_FALSE(swapped) << name;
@@ -276,7 +276,7 @@ TEST_F(RedisEngineTest, refuses_at_once_what_is_more_than_may_be_under_way) {
         small.engine().fetch(Kind::record, "x", [&](const Result<Reading>& reading) {
             ++(reading ? good : bad);
             if (!reading) {
-                EXPECT_EQ(reading.error().code, "store_unavailable");
+                EXPECT_EQ(reading.error().code, Code::store_unavailable);
             }
         });
     ASSERT_TRUE(small.until([&] { return good + bad == 100; }));
@@ -330,7 +330,7 @@ TEST_F(RedisEngineTest, refuses_a_redis_that_could_lose_leases_or_is_a_replica) 
     EXPECT_NE(second.why.message.find("replica"), std::string::npos) << second.why.message;
     const auto reading = second.fetch("x");
     ASSERT_FALSE(reading);
-    EXPECT_EQ(reading.error().code, "store_unavailable");
+    EXPECT_EQ(reading.error().code, Code::store_unavailable);
     EngineRig third{redis.url() + "?cluster=1"};
     ASSERT_TRUE(third.down());
     EXPECT_NE(third.why.message.find("not in a cluster"), std::string::npos) << third.why.message;

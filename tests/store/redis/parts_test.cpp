@@ -34,7 +34,7 @@ TEST(RedisOptions, refuses_what_it_does_not_know_and_keeps_the_password_to_itsel
           "redis://h/1?cluster=1", "redis://h?prefix=%zz", "rediss://h", "redis://h?&"}) {
         const auto options = parse_redis_engine(bad);
         ASSERT_FALSE(options) << bad;
-        EXPECT_EQ(options.error().code, "invalid_argument") << bad;
+        EXPECT_EQ(options.error().code, Code::invalid_argument) << bad;
     }
     EXPECT_EQ(parse_redis_engine("redis://:secret@h?colour=1").error().message.find("secret"), std::string::npos);
     EXPECT_EQ(parse_redis_engine("redis://:secret@h:x").error().message.find("secret"), std::string::npos);

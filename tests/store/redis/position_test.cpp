@@ -25,7 +25,7 @@ class RedisPosition : public testing::Test {
     void expect_lost(const std::string& name, Position position) {
         const auto lost = rig.swap({.name = name, .becomes = ++writes, .position = position});
         ASSERT_FALSE(lost) << "it requires " << position;
-        EXPECT_EQ(lost.error().code, cas::store_lost);
+        EXPECT_EQ(lost.error().code, Code::store_lost);
         EXPECT_NE(lost.error().message.find("position"), std::string::npos) << lost.error().message;
         EXPECT_EQ(rig.fetch(name)->value.write, 0U) << "nothing was written";
     }
@@ -75,7 +75,7 @@ TEST_F(RedisPosition, that_a_batch_requires_is_the_highest_of_its_swaps) {
     for (std::uint64_t i = 0; i < 3; ++i)
         rig.start_swap(
             {.name = "z" + std::to_string(i), .becomes = 100 + i, .position = last + i},
-            [&](const Result<Swapped>& swapped) { lost += !swapped && swapped.error().code == "store_lost"; });
+            [&](const Result<Swapped>& swapped) { lost += !swapped && swapped.error().code == Code::store_lost; });
     ASSERT_TRUE(rig.until([&] { return lost == 3; }));
     EXPECT_EQ(rig.fetch("x")->position, last);
 }

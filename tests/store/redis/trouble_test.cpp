@@ -48,10 +48,10 @@ TEST(RedisTrouble, is_found_when_it_comes_and_each_time_that_it_comes_back) {
     redis.kill();
     EngineRig rig{redis.url()};
     ASSERT_TRUE(rig.down());
-    EXPECT_EQ(rig.why.code, "store_unavailable");
+    EXPECT_EQ(rig.why.code, Code::store_unavailable);
     auto reading = rig.fetch("x");
     ASSERT_FALSE(reading);
-    EXPECT_EQ(reading.error().code, "store_unavailable");
+    EXPECT_EQ(reading.error().code, Code::store_unavailable);
     EXPECT_NE(rig.engine().status().find(R"("reachable":false)"), std::string::npos);
     std::string history;
     for (int round = 0; round < 3; ++round) {
@@ -79,7 +79,7 @@ TEST(RedisTrouble, answers_what_was_under_way_when_it_went) {
     for (std::uint64_t write = 1; write <= 100; ++write)
         rig.start_swap({.name = "x", .becomes = write, .holders = {"h"}}, [&](const auto& swapped) {
             ASSERT_FALSE(swapped);
-            EXPECT_EQ(swapped.error().code, "store_unavailable");
+            EXPECT_EQ(swapped.error().code, Code::store_unavailable);
             ++failed;
         });
     rig.loop()->restart();
@@ -98,7 +98,7 @@ TEST(RedisTrouble, fails_in_time_while_it_sleeps_and_heals_when_it_wakes) {
     redis.freeze();
     const auto reading = rig.fetch("x");
     ASSERT_FALSE(reading);
-    EXPECT_EQ(reading.error().code, "store_unavailable");
+    EXPECT_EQ(reading.error().code, Code::store_unavailable);
     EXPECT_FALSE(rig.reachable);
     ASSERT_FALSE(rig.fetch("x")) << "at once";
     redis.thaw();
@@ -211,7 +211,7 @@ TEST(RedisTrouble, leaves_a_master_that_became_a_replica) {
     plain({"REPLICAOF", "127.0.0.1", std::to_string(master.port())});
     const auto swapped = rig.swap({.name = "x", .becomes = 1});
     ASSERT_FALSE(swapped);
-    EXPECT_EQ(swapped.error().code, "store_unavailable");
+    EXPECT_EQ(swapped.error().code, Code::store_unavailable);
     EXPECT_NE(swapped.error().message.find("READONLY"), std::string::npos) << swapped.error().message;
     ASSERT_TRUE(rig.down());
     plain({"REPLICAOF", "NO", "ONE"});
@@ -222,7 +222,7 @@ TEST(RedisTrouble, leaves_a_master_that_became_a_replica) {
 void expect_refused(EngineRig& rig, const Write& write, const std::string& words) {
     const auto swapped = rig.swap(write);
     ASSERT_FALSE(swapped) << words;
-    EXPECT_EQ(swapped.error().code, "store_unavailable");
+    EXPECT_EQ(swapped.error().code, Code::store_unavailable);
     EXPECT_NE(swapped.error().message.find(words), std::string::npos) << swapped.error().message;
 }
 
@@ -368,7 +368,7 @@ TEST(RedisTrouble, waits_for_replicas_if_told_to) {
     replica.freeze();
     const auto alone = rig.swap({.name = "x", .expected = 20, .becomes = 21});
     ASSERT_FALSE(alone);
-    EXPECT_EQ(alone.error().code, "store_unavailable");
+    EXPECT_EQ(alone.error().code, Code::store_unavailable);
     EXPECT_NE(alone.error().message.find("replicas"), std::string::npos) << alone.error().message;
     EXPECT_TRUE(rig.reachable);
     EXPECT_EQ(rig.fetch("x")->value.write, 21U) << "it did take effect";
@@ -440,7 +440,7 @@ TEST(RedisTrouble, takes_no_nonsense_for_an_answer) {
         ASSERT_TRUE(rig.up()) << rig.why.message;
         const auto fails = [&](const auto& result, const char* what) {
             ASSERT_FALSE(result) << what << ": " << nonsense;
-            EXPECT_EQ(result.error().code, "store_unavailable") << nonsense;
+            EXPECT_EQ(result.error().code, Code::store_unavailable) << nonsense;
             EXPECT_FALSE(result.error().message.empty());
         };
         fails(rig.swap({.name = "x", .becomes = 1}), "swap");
