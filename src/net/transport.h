@@ -8,8 +8,8 @@
 
 namespace holdfast::net {
 
-/// The bytes of one connection, without blocking. Plain TCP; whatever encrypts them goes here, since a door sees no
-/// socket: it reads, writes, and asks what to wait for.
+/// The bytes of one connection, without blocking. Plain TCP; whatever encrypts them goes here, since nothing but
+/// Connection reads, writes, and asks what to wait for.
 class Transport {
  public:
     explicit Transport(int socket) : socket_(socket) {}
