@@ -16,6 +16,7 @@
 #include "authority/answers.h"
 #include "authority/events.h"
 #include "authority/idempotency.h"
+#include "authority/long_work.h"
 #include "authority/requests.h"
 #include "authority/single_record.h"
 #include "base/callback.h"
@@ -37,6 +38,7 @@ class Acquisitions {
         Events& events;
         Agents& agents;
         Admission& admission;
+        LongWork& long_work;
         std::function<lease::Priority()> arrival;  ///< the priority of a plain request: the current time as a timestamp
         std::uint64_t first_request = 1;
         std::uint64_t seed = 0;  ///< for the names of sessions that belong to one request
@@ -53,8 +55,8 @@ class Acquisitions {
     /// Answers every request with `stopping`.
     void stop(Instant now);
 
-    /// Ends the waits whose deadline has passed.
-    void advance(Instant now);
+    /// Ends waits whose deadline has passed, a limited number; if more remain, next_deadline() has passed.
+    void advance(Instant now, Allowance& allowance);
     Instant next_deadline() const;
     std::size_t waiting() const { return deadlines_.size(); }
     std::size_t waiter_bytes() const;
@@ -71,8 +73,7 @@ class Acquisitions {
     void judge_again(const std::vector<std::uint64_t>& requests);
     /// Makes the holder's waiting requests retry after a change to the holder.
     void nudge(std::string_view holder);
-    /// Records waiters that may be due. serve() lets a limited number of them retry; if more remain, next_deadline() is
-    /// now.
+    /// Records waiters that may be due. serve() lets them retry, in steps.
     void note_due(const std::vector<std::uint64_t>& waiters);
     void serve(Instant now);
 
@@ -111,7 +112,8 @@ class Acquisitions {
     void queue(const RequestPtr& request);
     void leave(const RequestPtr& request, AcquireAnswer answer);
     void take_out(Stranded place, Callback<> then);
-    void take_out_stranded();
+    void take_out_stranded(Allowance& allowance);
+    void end_waits(Allowance& allowance);
     void grant(const RequestPtr& request);
     void busy(const RequestPtr& request);
     void judged(const RequestPtr& request, bool holds_something);
@@ -119,6 +121,9 @@ class Acquisitions {
     void fail(const RequestPtr& request, Refused refused);
     void answer(const RequestPtr& request, AcquireAnswer answer);
     void try_again(const RequestPtr& request);
+    bool has_due() const { return !due_.empty() || !nudged_.empty(); }
+    bool begins_to_serve();
+    bool serve_some(Allowance& allowance);
     void note_nudged();
     RequestPtr find(std::uint64_t id) const;
     std::string session_of(const Request& request);
@@ -150,8 +155,8 @@ class Acquisitions {
     std::deque<std::uint64_t> due_;
     std::set<std::string, std::less<>> nudged_;  // holders whose requests are due after those in due_
     std::multimap<Instant, Stranded> stranded_;  // could not be removed from the store; by time of the next try
-    bool serving_ = false;
-    std::size_t kept_bytes_ = 0;  // the packed waiting requests
+    bool serving_ = false;                       // serve_some() is under way or will be called
+    std::size_t kept_bytes_ = 0;                 // the packed waiting requests
 };
 
 }  // namespace holdfast::authority
