@@ -16,6 +16,7 @@
 #include "authority/answers.h"
 #include "authority/events.h"
 #include "authority/idempotency.h"
+#include "authority/lease_counts.h"
 #include "authority/long_work.h"
 #include "authority/requests.h"
 #include "authority/single_record.h"
@@ -38,6 +39,7 @@ class Acquisitions {
         Events& events;
         Agents& agents;
         Admission& admission;
+        LeaseCounts& counts;
         LongWork& long_work;
         std::function<lease::Priority()> arrival;  ///< the priority of a plain request: the current time as a timestamp
         std::uint64_t first_request = 1;
@@ -86,7 +88,13 @@ class Acquisitions {
     struct Survey;
     void tell_again(const std::shared_ptr<Retelling>& retelling, std::size_t i);
     std::optional<Refused> admit(const Request& request);
+    struct Asked {
+        std::size_t intent = 0;
+        std::size_t number = 0;
+    };
+    using AskedByScope = std::map<std::string, Asked, std::less<>>;
     void count(const RequestPtr& request);
+    std::optional<bool> is_over_quota(const Request& request, const AskedByScope& asked) const;
     void begin(const RequestPtr& request);
     /// A queue entry whose request is gone.
     struct Stranded {

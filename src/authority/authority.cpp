@@ -28,6 +28,7 @@ Authority::~Authority() = default;
 void Authority::use(store::Store& store) {
     impl_->store = &store;
     impl_->acquisitions.use(store);
+    impl_->counts.use(store);
 }
 
 void Authority::number_requests_from(std::uint64_t first) {
@@ -193,8 +194,10 @@ void Authority::reassert(lease::Reassertion reassertion, Callback<Answer<HeldLea
         },
         [this, asked, reply = std::move(reply)](Result<Answer<HeldLease>> answer) mutable {
             if (!answer) return reply(storage_failure(answer.error()));
-            if (const auto* held = std::get_if<HeldLease>(&*answer))
+            if (const auto* held = std::get_if<HeldLease>(&*answer)) {
+                impl_->counts.forget(held->lease.holder);
                 impl_->events.publish_own(EventKind::granted, asked->resource, held->lease, impl_->now);
+            }
             reply(std::move(*answer));
         });
     impl_->settle_accounts();
@@ -364,6 +367,7 @@ void Authority::on_policy_changed(std::function<void()> observer) {
 
 void Authority::on_expired(std::string_view resource, const lease::Lease& lease, Duration late) {
     impl_->events.publish(EventKind::expired, resource, lease, lease.expires_at);
+    impl_->counts.ended(lease.holder, resource);
     if (impl_->on_lateness) impl_->on_lateness(late);
 }
 

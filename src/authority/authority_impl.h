@@ -8,6 +8,7 @@
 #include "authority/agents.h"
 #include "authority/authority.h"
 #include "authority/current_policy.h"
+#include "authority/lease_counts.h"
 #include "authority/long_work.h"
 #include "authority/series.h"
 #include "authority/store_call.h"
@@ -27,8 +28,9 @@ struct Authority::Impl {
                   [this](const std::string& id) { acquisitions.nudge(id); }}),
           wall_at_zero(std::chrono::milliseconds{parts.wall_ms} - parts.started_at.time_since_epoch()),
           events(parts.teller),
+          counts({book, now, parts.teller == Events::Teller::authority}),
           issued_before(parts.tokens_issued),
-          acquisitions({single_record, events, agents, admission, long_work, [this] { return timestamp(); },
+          acquisitions({single_record, events, agents, admission, counts, long_work, [this] { return timestamp(); },
                         parts.first_request, parts.seed, parts.rho}),
           single_record(authority) {
         admission.recovering_until = parts.recovering_until;
@@ -88,6 +90,7 @@ struct Authority::Impl {
     Events events;
     Instant now;
     Instant ask_for_tokens_at;
+    LeaseCounts counts;
     LongWork long_work;
     const lease::Token issued_before;  // no earlier incarnation issued a token above this
     Acquisitions acquisitions;
