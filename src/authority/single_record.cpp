@@ -103,7 +103,7 @@ void SingleRecordCall::done(Result<void> outcome) {
     if (outcome) {
         for (std::size_t i = 0; i < events; ++i)
             impl.events.publish_own(noted[i].kind, resource, noted[i].lease, impl.now);
-        count_leases();
+        if (impl.book.limits_leases()) count_leases();
         if (!outranked.empty()) impl.acquisitions.judge_again(outranked);
         if (counts()) impl.agents.granted(holder);
     } else {
