@@ -143,7 +143,7 @@ struct Cluster::Impl final : doors::peer::Node {
     doors::peer::PeerDoor::Parts door_parts() {
         return {.loop = parts.loop,
                 .node = *this,
-                .turn = {[this] { driver->turn_begins(); }, [this] { driver->event_turn_ends(); }},
+                .turn = {[this] { driver->turn_begins(); }, [this] { driver->turn_ends(); }},
                 .members = parts.settings.members,
                 .listen = parts.settings.listen,
                 .secret = parts.settings.secret,

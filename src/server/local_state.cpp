@@ -72,8 +72,9 @@ LogPlace LocalState::log_place() {
 /// Called on the threads of the disk.
 void LocalState::post(Callback<> function) {
     boost::asio::post(loop_, [this, function = std::move(function)]() mutable {
+        if (driver_ != nullptr) driver_->turn_begins();
         function();
-        if (driver_ != nullptr) driver_->tick();
+        if (driver_ != nullptr) driver_->turn_ends();
     });
 }
 

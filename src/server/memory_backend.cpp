@@ -34,34 +34,32 @@ class MemoryBackend final : public Backend {
         return agreement_.begin(*agreed_log_);
     }
 
-    authority::Authority::Parts authority_parts() override {
-        return {.durable = agreement_,
-                .policy = agreement_.policy(),
-                .tokens_issued = state_->found().token_ceiling,
-                .wall_ms = wall_clock_ms(),
-                .started_at = state_->started_at(),
-                .recovering_until = state_->found().recovering_until,
-                .agents = agreement_.agents(),
-                .seed = random_seed()};
+    Initial initial() override {
+        return {.authority = {.durable = agreement_,
+                              .policy = agreement_.policy(),
+                              .tokens_issued = state_->found().token_ceiling,
+                              .wall_ms = wall_clock_ms(),
+                              .started_at = state_->started_at(),
+                              .recovering_until = state_->found().recovering_until,
+                              .agents = agreement_.agents(),
+                              .seed = random_seed()}};
     }
 
-    store::DrivenStore& open(authority::Authority& authority) override {
+    Result<Opened> open(authority::Authority& authority) override {
         authority_ = &authority;
         store_.emplace(authority.listener(), HashKey{random_seed(), random_seed()});
         store_->advance(state_->started_at());
         agreement_.use(authority);
-        return *store_;
-    }
-
-    Result<std::vector<Driven>> begin() override {
+        authority.use(*store_);
+        authority.advance(state_->started_at());
         const auto begun = state_->begin([this](std::string_view resource, const lease::Record& record,
                                                 const auto&) { store_->restore(resource, record); },
-                                         authority_->policy().longest_ttl());
+                                         authority.policy().longest_ttl());
         if (!begun) return begun.error();
         tell_what_was_found();
-        return std::vector<Driven>{
-            state_->driven(),
-            {[this](Instant now) { agreement_.advance(now); }, [this] { return agreement_.next_due(); }}};
+        return Opened{*store_,
+                      {state_->driven(),
+                       {[this](Instant now) { agreement_.advance(now); }, [this] { return agreement_.next_due(); }}}};
     }
 
     Result<void> start(Driver& driver, OnNode) override {
@@ -88,14 +86,13 @@ class MemoryBackend final : public Backend {
         store_.reset();
     }
 
-    std::string store_status() override { return R"({"engine":"memory","reachable":true})"; }
-    std::optional<doors::http::Trouble> own_trouble() override {
-        return state_->trouble("the policy cannot be changed");
-    }
-    void add_numbers(doors::http::MetricNumbers& numbers) override {
-        state_->add_numbers(numbers);
-        numbers.push_back(
+    BackendReport report() override {
+        BackendReport report{.store = R"({"engine":"memory","reachable":true})",
+                             .trouble = state_->trouble("the policy cannot be changed")};
+        state_->add_numbers(report.numbers);
+        report.numbers.push_back(
             {"holdfast_token_headroom", token_headroom_help, static_cast<double>(authority_->token_headroom())});
+        return report;
     }
 
  private:

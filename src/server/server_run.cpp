@@ -164,12 +164,13 @@ discovery::relay::RelayDoorOptions relay_options(const ServeOptions& options) {
 /// Members are declared in dependency order; destruction relies on it. Nothing runs on the loop after run() has
 /// returned.
 struct ServerRun::Impl {
-    explicit Impl(const Parts& given) : Impl(given, given.backend.authority_parts()) {}
-    Impl(const Parts& given, authority::Authority::Parts first)
+    explicit Impl(const Parts& given) : Impl(given, given.backend.initial()) {}
+    Impl(const Parts& given, Backend::Initial first)
         : parts(given),
           signals(parts.loop, [this] { stop(); }),
-          started_at(first.started_at),
-          authority(std::move(first)),
+          node(first.node),
+          started_at(first.authority.started_at),
+          authority(std::move(first.authority)),
           controller({authority, random_hex(16), random_seed()}),
           directory({.authority = authority,
                      .relay = random_seed(),
@@ -184,7 +185,7 @@ struct ServerRun::Impl {
                          [this](const discovery::directory::RetryNotice& notice) {
                              if (relay_door) relay_door->may_retry(notice);
                          },
-                     .node = parts.backend.node_number()}) {}
+                     .node = node}) {}
 
     int run() {
         const auto keep_running = asio::make_work_guard(loop);
@@ -203,13 +204,11 @@ struct ServerRun::Impl {
 
     void begin(const Result<void>& ready) {
         if (!ready) return fail(ready.error());
-        store = &parts.backend.open(authority);
-        authority.use(*store);
-        authority.advance(std::max(authority.now(), started_at));
-        auto begun = parts.backend.begin();
-        if (!begun) return fail(begun.error());
-        driver.emplace(Driver::Parts{loop, *store, authority, driven(std::move(*begun))});
-        const auto on_node = [this](std::uint32_t node, bool reachable) { directory.node_is(node, reachable); };
+        auto opened = parts.backend.open(authority);
+        if (!opened) return fail(opened.error());
+        store = &opened->store;
+        driver.emplace(Driver::Parts{loop, *store, authority, driven(std::move(opened->others))});
+        const auto on_node = [this](std::uint32_t other, bool reachable) { directory.node_is(other, reachable); };
         if (const auto began = parts.backend.start(*driver, on_node); !began) return fail(began.error());
         if (!door) return open_doors();
         parts.log.info("the store is there: serving");
@@ -228,15 +227,13 @@ struct ServerRun::Impl {
     Result<std::string> open_http_door() {
         doors::http::HttpDoorOptions http = door_options(parts.options);
         http.max_buffer_bytes = buffers_of_a_door();
-        if (!parts.backend.quorum_status().empty())
-            http.quorum_status = [this] { return parts.backend.quorum_status(); };
-        http.store_status = [this] { return parts.backend.store_status(); };
+        if (node != 0) http.quorum_status = [this] { return parts.backend.report().quorum; };
+        http.store_status = [this] { return parts.backend.report().store; };
         http.store_trouble = [this] { return parts.backend.trouble(); };
-        http.own_trouble = [this] { return parts.backend.own_trouble(); };
+        http.own_trouble = [this] { return parts.backend.report().trouble; };
         http.not_yet = [this] { return not_yet(); };
         http.numbers = [this] {
-            doors::http::MetricNumbers numbers;
-            parts.backend.add_numbers(numbers);
+            doors::http::MetricNumbers numbers = parts.backend.report().numbers;
             add_process_numbers(numbers);
             if (resp_door)
                 numbers.push_back({"holdfast_redis_same_value_sets_total",
@@ -298,7 +295,7 @@ struct ServerRun::Impl {
         doors::resp::RespDoorOptions resp = resp_options(parts.options);
         resp.max_buffer_bytes = buffers_of_a_door();
         // A standalone server has no second node that such a client could name.
-        if (parts.backend.node_number() != 0 || !parts.options.store.empty())
+        if (node != 0 || !parts.options.store.empty())
             resp.warn = [this](std::string_view warning) { parts.log.warn(warning); };
         resp.not_yet = [this] { return not_yet(); };
         resp_door.emplace(loop, authority, std::move(resp), door_turn());
@@ -332,10 +329,12 @@ struct ServerRun::Impl {
         parts.log.info("stopping");
         tell_service_manager("STOPPING=1");
         if (!door) return loop.stop();
-        if (driver) driver->tick();
+        const net::DoorTurn turn = door_turn();
+        turn.begins();
         parts.backend.leave();
         authority.stop();
         controller.stop();
+        turn.ends();
         const auto one_less = [this] {
             if (--doors_open == 0) parts.backend.stop([this] { loop.stop(); });
         };
@@ -377,6 +376,7 @@ struct ServerRun::Impl {
     const Parts parts;
     asio::io_context& loop = parts.loop;
     Signals signals;
+    const std::uint32_t node;  ///< its number in its cluster; 0 if it is in none
     const Instant started_at;
     authority::Authority authority;
     store::DrivenStore* store = nullptr;  ///< null while the server waits for it

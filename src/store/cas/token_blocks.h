@@ -5,6 +5,7 @@
 
 #include "lease/lease.h"
 #include "store/cas/document.h"
+#include "store/cas/engine_store.h"
 
 namespace holdfast::store::cas {
 
@@ -19,7 +20,7 @@ namespace holdfast::store::cas {
 /// A new token is also above the last of its record. If that is above this front's block, the next token is counted
 /// from there. A record remembers its last token for five minutes after its last lease: by then the clock is far beyond
 /// it.
-class TokenBlocks {
+class TokenBlocks final : public TokenSupply {
  public:
     static constexpr lease::Token per_ms = 2048;
     static constexpr lease::Token min_size = 4 * per_ms;  ///< so that the first of many need not wait
@@ -39,9 +40,10 @@ class TokenBlocks {
     void advance(Instant now, bool may_ask = true);
     Instant next_due() const;
 
-    /// The last token issued: the next must be above it. Nullopt if there is no usable block.
-    std::optional<lease::Token> last() const;
-    void given(lease::Token token);
+    /// Nullopt if there is no usable block.
+    std::optional<lease::Token> last() const override;
+    std::string why_none() const override { return trouble() ? trouble()->message : ""; }
+    void given(lease::Token token) override;
     /// Why there is no usable block: the engine's error for the last reservation. Nullopt if there is one, or if one is
     /// expected.
     const std::optional<Error>& trouble() const;
