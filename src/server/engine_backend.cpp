@@ -1,5 +1,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <fmt/format.h>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -73,7 +74,7 @@ Result<bool> take_synchronous(std::string& url) {
         }
         const std::string value = parameter.substr(name.size());
         if (value != "0" && value != "1")
-            return Error{Code::invalid_argument, "--store: synchronous takes 1 or 0, not `" + value + "`"};
+            return Error{Code::invalid_argument, fmt::format("--store: synchronous takes 1 or 0, not `{}`", value)};
         is_synchronous = value == "1";
         if (url[begin] == '?' && end < url.size()) url[end] = '?';
         url.erase(begin, end - begin);
@@ -86,7 +87,7 @@ Result<std::unique_ptr<StoreMemoryFile>> open_memory(const std::string& chosen, 
     const auto directory = chosen.empty() ? statefile::default_state_dir() : Result<std::string>(chosen);
     const auto path = directory ? StoreMemoryFile::path_in(*directory, store) : directory;
     const auto warn = [&log](const std::string& why) {
-        log.warn(why + "; a loss in the store while this server is stopped may not be noticed");
+        log.warn(fmt::format("{}; a loss in the store while this server is stopped may not be noticed", why));
     };
     if (!path && !chosen.empty()) return path.error();
     std::unique_ptr<StoreMemoryFile> file;
@@ -275,7 +276,7 @@ MadeBackend make_engine_backend(asio::io_context& loop, const ServeOptions& opti
     auto file = open_memory(options.state_dir, address, log);
     if (!file) return file.error();
     const auto remembered = read_memory(file->get(), log);
-    log.info("holdfast " HOLDFAST_VERSION ", a front of " + without_parameters(address));
+    log.info(fmt::format("holdfast {}, a front of {}", HOLDFAST_VERSION, without_parameters(address)));
     EngineBackend::Parts parts{.engine = std::move(*engine),
                                .file = std::move(*file),
                                .remembered = remembered.value_or(store::cas::FrontMemory{}),

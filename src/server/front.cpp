@@ -121,7 +121,7 @@ void Front::settle_marker(const std::string& why) {
 void Front::on_lost(const std::string& why) {
     if (!reachable_ || stopped_) return;
     trouble_ = Error{Code::store_unavailable, why};
-    parts_.warn("the store may have lost leases: " + why);
+    parts_.warn(fmt::format("the store may have lost leases: {}", why));
     if (store_) store_->on_lost(*trouble_);
     check_engine();
 }
@@ -255,7 +255,7 @@ void Front::on_unreachable(const Error& why) {
     reachable_ = false;
     check_at_ = Instant::max();
     trouble_ = why;
-    if (!known) parts_.warn("the store cannot be used: " + why.message);
+    if (!known) parts_.warn(fmt::format("the store cannot be used: {}", why.message));
     if (store_) store_->on_unreachable(why);
 }
 
@@ -270,7 +270,8 @@ void Front::doubt(Duration lasts, const std::string& why) {
     parts_.warn(fmt::format("{}; nothing is granted for {}", why, format_duration(lasts)));
     recovering_until_ = std::max(recovering_until_, now_ + lasts);
     doubting_ = restores_policy_ = true;
-    recovering_why_ = why + "; leases that it has forgotten may be held, so nothing is granted until they have ended";
+    recovering_why_ =
+        fmt::format("{}; leases that it has forgotten may be held, so nothing is granted until they have ended", why);
     // A request admitted before must not be granted now, even if its outcome was unknown when the engine became
     // unreachable.
     if (store_) store_->on_lost({Code::store_unavailable, why});

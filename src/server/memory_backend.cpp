@@ -78,7 +78,7 @@ class MemoryBackend final : public Backend {
                     [&](std::string_view resource, const lease::Record& record) { write(resource, record, {}); });
             });
         if (!saved) return saved.error();
-        return "stopped; kept " + count_of_leases(store_->active_leases()) + " for the next start";
+        return fmt::format("stopped; kept {} for the next start", count_of_leases(store_->active_leases()));
     }
 
     void close() override {
@@ -98,12 +98,12 @@ class MemoryBackend final : public Backend {
  private:
     void tell_what_was_found() {
         if (state_->found().last_stop == statefile::LastStop::clean)
-            log_.info("restored " + count_of_leases(store_->active_leases()) + " from a clean stop");
+            log_.info(fmt::format("restored {} from a clean stop", count_of_leases(store_->active_leases())));
         const Duration recovering = state_->found().recovering_until - state_->started_at();
         if (recovering > Duration::zero())
-            log_.warn(
-                "recovering: leases granted before an unclean stop may still be held, so nothing is granted for " +
-                format_duration(recovering));
+            log_.warn(fmt::format(
+                "recovering: leases granted before an unclean stop may still be held, so nothing is granted for {}",
+                format_duration(recovering)));
     }
 
     Logger& log_;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <fmt/format.h>
 #include <utility>
 
 #include "agreed/consensus_log.h"
@@ -85,7 +86,7 @@ class QuorumBackend final : public Backend {
             authority.policy().longest_ttl(), settings_.longest_ttl);
         if (!begun) return begun.error();
         if (state_->found().last_stop == statefile::LastStop::clean)
-            log_.info("restored " + count_of_leases(cluster_->store().active_leases()) + " from a clean stop");
+            log_.info(fmt::format("restored {} from a clean stop", count_of_leases(cluster_->store().active_leases())));
         return Opened{cluster_->store(),
                       {cluster_->driven(),
                        state_->driven(),
@@ -107,7 +108,7 @@ class QuorumBackend final : public Backend {
             silent_until_, [this](const statefile::StateDb::TakeUp& write) { cluster_->for_each(write); },
             cluster_->marks());
         if (!saved) return saved.error();
-        return "stopped; kept " + count_of_leases(cluster_->store().active_leases()) + " for the next start";
+        return fmt::format("stopped; kept {} for the next start", count_of_leases(cluster_->store().active_leases()));
     }
 
     void close() override {

@@ -74,18 +74,21 @@ struct Greeting {
     bool hints = false;
 };
 std::string to_string(const Greeting& greeting) {
-    const std::string url = "http://" + greeting.address;
-    std::string text = "holdfast " + greeting.version + " serving on " + url + "\n";
-    if (!greeting.resp.empty()) text += "holdfast speaks the Redis protocol on redis://" + greeting.resp + "\n";
-    if (!greeting.relay.empty()) text += "holdfast relays to services on " + greeting.relay + "\n";
+    std::string text = fmt::format("holdfast {} serving on http://{}\n", greeting.version, greeting.address);
+    if (!greeting.resp.empty())
+        text += fmt::format("holdfast speaks the Redis protocol on redis://{}\n", greeting.resp);
+    if (!greeting.relay.empty()) text += fmt::format("holdfast relays to services on {}\n", greeting.relay);
     if (!greeting.hints) return text;
     const bool found_by_default = greeting.address == "127.0.0.1:7400";
-    const std::string call = (found_by_default ? "" : "HOLDFAST_SERVER=" + url + " ") + greeting.program;
-    text += "\nTry, in another terminal:\n";
-    text += "  " + call + " run demo -- sleep 30    # do something under a lease\n";
-    text += "  " + call + " list                    # who holds what, and for how long\n";
-    text += "  " + call + " watch                   # what happens, as it happens\n";
-    return text;
+    const std::string call = found_by_default
+                                 ? greeting.program
+                                 : fmt::format("HOLDFAST_SERVER=http://{} {}", greeting.address, greeting.program);
+    return text + fmt::format(
+                      "\nTry, in another terminal:\n"
+                      "  {0} run demo -- sleep 30    # do something under a lease\n"
+                      "  {0} list                    # who holds what, and for how long\n"
+                      "  {0} watch                   # what happens, as it happens\n",
+                      call);
 }
 
 /// Path of the running binary, relative if it is below the current directory.
@@ -198,7 +201,7 @@ struct ServerRun::Impl {
 
     /// The store is unreachable. The doors open anyway, so that monitoring sees it and requests are refused at once.
     void wait(const Error& why) {
-        parts.log.warn("waiting for the store: " + why.message);
+        parts.log.warn(fmt::format("waiting for the store: {}", why.message));
         open_doors();
     }
 
@@ -357,9 +360,9 @@ struct ServerRun::Impl {
         greeting.hints = parts.options.try_hints;
         std::fputs(to_string(greeting).c_str(), stdout);
         std::fflush(stdout);
-        parts.log.info((driver ? "serving on http://" : "listening on http://") + greeting.address +
-                       (greeting.resp.empty() ? "" : " and redis://" + greeting.resp) +
-                       (greeting.relay.empty() ? "" : ", relaying on " + greeting.relay));
+        parts.log.info(fmt::format("{} on http://{}{}{}", driver ? "serving" : "listening", greeting.address,
+                                   greeting.resp.empty() ? "" : fmt::format(" and redis://{}", greeting.resp),
+                                   greeting.relay.empty() ? "" : fmt::format(", relaying on {}", greeting.relay)));
         const std::string exposed =
             exposure({greeting.address, greeting.resp, greeting.relay, parts.options.allow_spawn});
         if (!exposed.empty()) parts.log.warn(exposed);

@@ -27,7 +27,7 @@ CasLoop::CasLoop(Parts parts)
 CasLoop::~CasLoop() = default;
 
 Error CasLoop::unavailable(const std::string& why) const {
-    return {Code::store_unavailable, "the store is not available: " + why};
+    return {Code::store_unavailable, fmt::format("the store is not available: {}", why)};
 }
 
 void CasLoop::update(std::string_view resource, Update& update) {
@@ -138,7 +138,8 @@ bool CasLoop::may_give_tokens(RecordWork& work, bool has_tokens) {
         return true;
     }
     const std::string why = parts_.tokens->why_none();
-    const Error error = unavailable("no token can be issued at the moment" + (why.empty() ? why : ": " + why));
+    const Error error =
+        unavailable(fmt::format("no token can be issued at the moment{}{}", why.empty() ? "" : ": ", why));
     queue_.finish_if(work, error, [&](const Pending& pending) {
         if (std::find(granting.begin(), granting.end(), pending.update) == granting.end()) return false;
         waiters_.failed(work.resource, *pending.update, now_);
