@@ -154,7 +154,7 @@ std::optional<Refused> Acquisitions::admit(const Request& request) {
 void Acquisitions::count(const RequestPtr& request) {
     const Attempt& attempt = *request->attempt;
     const lease::Policy& policy = parts_.admission.policy();
-    AskedByScope asked;
+    std::map<std::string, std::pair<std::size_t, std::size_t>, std::less<>> asked;  // by scope: an intent and a number
     for (std::size_t i = 0; i < attempt.terms.size(); ++i) {
         const std::size_t most = attempt.terms[i].max_leases;
         if (most == 0) continue;
@@ -162,26 +162,15 @@ void Acquisitions::count(const RequestPtr& request) {
         intent = i;
         if (++number > most) return fail(request, too_many_at_once(attempt.asked.intents.size(), most));
     }
-    const auto judge = [this, request](std::optional<bool> is_over) {
-        if (is_over.value_or(false)) return fail(request, Refused{Code::over_quota, {}, {}});
-        begin(request);
-    };
-    if (const auto known = is_over_quota(*request, asked)) return judge(known);
-    parts_.counts.count(attempt.asked.holder,
-                        [this, request, judge, asked = std::move(asked)](const Result<void>& counted) {
-                            if (!counted) return fail(request, storage_failure(counted.error()));
-                            judge(is_over_quota(*request, asked));
-                        });
-}
-
-/// Nothing: the holder's leases must be counted first.
-std::optional<bool> Acquisitions::is_over_quota(const Request& request, const AskedByScope& asked) const {
-    const AcquireRequest& of = request.attempt->asked;
-    for (const auto& [scope, of_scope] : asked) {
-        const auto exceeds = parts_.counts.exceeds(of.holder, of.intents[of_scope.intent].resource, of_scope.number);
-        if (exceeds != std::optional(false)) return exceeds;
-    }
-    return false;
+    store_->leases_of(attempt.asked.holder, store::Store::Which::active, SIZE_MAX,
+                      [this, request, asked = std::move(asked)](const Result<std::vector<lease::LeaseName>>& held) {
+                          if (!held) return fail(request, storage_failure(held.error()));
+                          for (const auto& [scope, of_scope] : asked)
+                              if (const auto& intent = request->attempt->asked.intents[of_scope.first];
+                                  parts_.admission.exceeds_quota(*held, intent.resource, of_scope.second))
+                                  return fail(request, Refused{Code::over_quota, {}, {}});
+                          begin(request);
+                      });
 }
 
 void Acquisitions::begin(const RequestPtr& request) {
@@ -292,10 +281,7 @@ void Acquisitions::give_back(const RequestPtr& request) {
                     if (request->wait_until) lease::enqueue(record, request->claim(step), *request->wait_until);
                     return Ruling{true, store::Effect::freed};
                 },
-                [this, request, step](const Result<bool>&) {
-                    parts_.counts.ended(request->attempt->asked.holder, request->attempt->intent(step).resource);
-                    arrived(request);
-                });
+                [this, request](const Result<bool>&) { arrived(request); });
         },
         [this, request] { busy(request); });
 }

@@ -16,8 +16,6 @@
 #include "authority/answers.h"
 #include "authority/events.h"
 #include "authority/idempotency.h"
-#include "authority/lease_counts.h"
-#include "authority/long_work.h"
 #include "authority/requests.h"
 #include "authority/single_record.h"
 #include "base/callback.h"
@@ -39,8 +37,6 @@ class Acquisitions {
         Events& events;
         Agents& agents;
         Admission& admission;
-        LeaseCounts& counts;
-        LongWork& long_work;
         std::function<lease::Priority()> arrival;  ///< the priority of a plain request: the current time as a timestamp
         std::uint64_t first_request = 1;
         std::uint64_t seed = 0;  ///< for the names of sessions that belong to one request
@@ -57,8 +53,8 @@ class Acquisitions {
     /// Answers every request with `stopping`.
     void stop(Instant now);
 
-    /// Ends waits whose deadline has passed, a limited number; if more remain, next_deadline() has passed.
-    void advance(Instant now, Allowance& allowance);
+    /// Ends the waits whose deadline has passed.
+    void advance(Instant now);
     Instant next_deadline() const;
     std::size_t waiting() const { return deadlines_.size(); }
     std::size_t waiter_bytes() const;
@@ -75,7 +71,8 @@ class Acquisitions {
     void judge_again(const std::vector<std::uint64_t>& requests);
     /// Makes the holder's waiting requests retry after a change to the holder.
     void nudge(std::string_view holder);
-    /// Records waiters that may be due. serve() lets them retry, in steps.
+    /// Records waiters that may be due. serve() lets a limited number of them retry; if more remain, next_deadline() is
+    /// now.
     void note_due(const std::vector<std::uint64_t>& waiters);
     void serve(Instant now);
 
@@ -88,13 +85,7 @@ class Acquisitions {
     struct Survey;
     void tell_again(const std::shared_ptr<Retelling>& retelling, std::size_t i);
     std::optional<Refused> admit(const Request& request);
-    struct Asked {
-        std::size_t intent = 0;
-        std::size_t number = 0;
-    };
-    using AskedByScope = std::map<std::string, Asked, std::less<>>;
     void count(const RequestPtr& request);
-    std::optional<bool> is_over_quota(const Request& request, const AskedByScope& asked) const;
     void begin(const RequestPtr& request);
     /// A queue entry whose request is gone.
     struct Stranded {
@@ -120,8 +111,7 @@ class Acquisitions {
     void queue(const RequestPtr& request);
     void leave(const RequestPtr& request, AcquireAnswer answer);
     void take_out(Stranded place, Callback<> then);
-    void take_out_stranded(Allowance& allowance);
-    void end_waits(Allowance& allowance);
+    void take_out_stranded();
     void grant(const RequestPtr& request);
     void busy(const RequestPtr& request);
     void judged(const RequestPtr& request, bool holds_something);
@@ -129,9 +119,6 @@ class Acquisitions {
     void fail(const RequestPtr& request, Refused refused);
     void answer(const RequestPtr& request, AcquireAnswer answer);
     void try_again(const RequestPtr& request);
-    bool has_due() const { return !due_.empty() || !nudged_.empty(); }
-    bool begins_to_serve();
-    bool serve_some(Allowance& allowance);
     void note_nudged();
     RequestPtr find(std::uint64_t id) const;
     std::string session_of(const Request& request);
@@ -163,8 +150,8 @@ class Acquisitions {
     std::deque<std::uint64_t> due_;
     std::set<std::string, std::less<>> nudged_;  // holders whose requests are due after those in due_
     std::multimap<Instant, Stranded> stranded_;  // could not be removed from the store; by time of the next try
-    bool serving_ = false;                       // serve_some() is under way or will be called
-    std::size_t kept_bytes_ = 0;                 // the packed waiting requests
+    bool serving_ = false;
+    std::size_t kept_bytes_ = 0;  // the packed waiting requests
 };
 
 }  // namespace holdfast::authority

@@ -97,7 +97,6 @@ void Authority::revoke(lease::LeaseName name, Callback<Answer<lease::Lease>> rep
             if (!verdict) return reply(storage_failure(verdict.error()));
             if (const auto* rejected = std::get_if<lease::Rejected>(&*verdict)) return reply(refused(rejected->code));
             lease::Lease& lease = std::get<lease::Lease>(*verdict);
-            impl_->counts.forget(lease.holder);
             impl_->events.publish_own(EventKind::revoked, revoked->resource, lease, impl_->now);
             impl_->audit(by, fmt::format("revoke {} of {}", text_of(*revoked), lease.holder));
             reply(std::move(lease));

@@ -1,5 +1,6 @@
 #include "authority/admission.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace holdfast::authority {
@@ -49,6 +50,17 @@ std::variant<Admission::Terms, Refused> Admission::admit(const Applicant& applic
                  .ttl_min = applicant.exact ? ttl.ttl : settings.ttl_min(),
                  .wait_max = settings.wait_max(),
                  .max_leases = settings.leases_per_holder_max()};
+}
+
+bool Admission::exceeds_quota(const std::vector<lease::LeaseName>& held, std::string_view resource,
+                              std::size_t more) const {
+    const std::size_t most = policy().of(resource).leases_per_holder_max();
+    if (most == 0) return false;
+    const std::string_view scope = policy().quota_scope(resource);
+    const auto counted = std::count_if(held.begin(), held.end(), [&](const lease::LeaseName& name) {
+        return policy().quota_scope(name.resource) == scope;
+    });
+    return static_cast<std::size_t>(counted) + more > most;
 }
 
 }  // namespace holdfast::authority

@@ -44,6 +44,8 @@ class Admission {
 
     std::variant<Terms, Refused> admit(const Applicant& applicant, Instant now);
 
+    /// R6: whether `more` leases of this resource's namespace are too many for a holder that has these.
+    bool exceeds_quota(const std::vector<lease::LeaseName>& held, std::string_view resource, std::size_t more) const;
     const lease::Policy& policy() const { return policy_.policy(); }
 
     /// The holder's agent. Anyone may register an agent under the name of a drone or a node; a service's own request

@@ -80,9 +80,12 @@ void Authority::Impl::reserve_all(const std::shared_ptr<const std::string>& id, 
                                   Callback<Answer<RestartAnswer>> reply) {
     struct Reserving {
         RestartAnswer answer;
-        bool is_over = false;  // the next epoch has begun: its leases must not be marked
+        std::size_t missing = 0;
+        Callback<Answer<RestartAnswer>> reply;
     };
-    const auto reserving = std::make_shared<Reserving>(Reserving{{*agents.find(*id)}});
+    const auto reserving = std::make_shared<Reserving>();
+    reserving->answer.agent = *agents.find(*id);
+    reserving->reply = std::move(reply);
     // An agent must not mark the leases of a service, even if it uses the same holder name.
     std::erase_if(held,
                   [](const lease::LeaseName& name) { return lease::owner_of(name.resource) != lease::Owner::nobody; });
@@ -91,28 +94,19 @@ void Authority::Impl::reserve_all(const std::shared_ptr<const std::string>& id, 
     held.erase(
         std::unique(held.begin(), held.end(), [](const auto& a, const auto& b) { return a.resource == b.resource; }),
         held.end());
-    const std::size_t count = held.size();
-    Series<std::size_t>::run(
-        {.count = count,
-         .ask =
-             [this, id, reserving, held = std::move(held)](const Series<std::size_t>::Place& place) {
-                 if (reserving->is_over) return place(0);
-                 apply_rule(
-                     *store, held[place.index()].resource,
-                     [id](lease::Record& record, Instant at) {
-                         return Ruling{lease::declare_restart(record, *id, at), store::Effect::changed};
-                     },
-                     [place](const Result<std::size_t>& marked) { place(marked ? *marked : 0); });
-             },
-         .each = [reserving](std::size_t marked) { reserving->answer.reserved += marked; },
-         .end = [reserving, reply = std::move(reply)]() mutable { reply(std::move(reserving->answer)); },
-         .pace = pace_of(*id, {}),
-         .before_step =
-             [this, id, reserving] {
-                 const Agent* agent = agents.find(*id);
-                 reserving->is_over = agent == nullptr || !agent->restarting;
-             },
-         .after_step = [this] { settle_accounts(); }});
+    reserving->missing = held.size() + 1;
+    const auto arrived = [reserving](std::size_t marked) {
+        reserving->answer.reserved += marked;
+        if (--reserving->missing == 0) reserving->reply(std::move(reserving->answer));
+    };
+    for (const lease::LeaseName& name : held)
+        apply_rule(
+            *store, name.resource,
+            [id](lease::Record& record, Instant at) {
+                return Ruling{lease::declare_restart(record, *id, at), store::Effect::changed};
+            },
+            [arrived](const Result<std::size_t>& marked) { arrived(marked ? *marked : 0); });
+    arrived(0);
 }
 
 void Authority::forget_agent(const std::string& id, Callback<Answer<bool>> reply, const Caller& by) {

@@ -1,14 +1,10 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
-#include "authority/pace.h"
-#include "base/callback.h"
 #include "lease/manifest.h"
 #include "lease/owner.h"
 #include "lease/rules.h"
@@ -70,6 +66,11 @@ struct RenewAnswer {
     std::variant<RenewedLease, Refused> result;
 };
 
+struct RenewAllAnswer {
+    std::vector<RenewAnswer> answers;
+    bool more = false;  ///< the holder has further leases, which were not renewed
+};
+
 struct ReleaseAnswer {
     bool released = false;  ///< by this very request
     lease::LeaseState state = lease::LeaseState::unknown;
@@ -115,46 +116,5 @@ struct RestartAnswer {
 
 template <class T>
 using Answer = std::variant<T, Refused>;
-
-// ---- requests on many leases ----
-
-/// The end of the answers to a request on many leases.
-struct AllAnswered {
-    bool more = false;  ///< the holder has further leases, which the request did not handle
-};
-
-/// Takes the answers to a request on many leases one by one, in the order of the leases, then the end. If that is a
-/// refusal, the answers before it count for nothing.
-template <class One>
-struct OneByOne {
-    Callback<One&&> each;
-    Callback<Answer<AllAnswered>> end;
-    Pace pace{};  ///< where the steps of the request run; none: with the authority's other long work (long_work.h)
-};
-
-/// All answers to a request on many leases.
-template <class One>
-struct Together {
-    std::vector<One> answers;
-    bool more = false;  ///< as in AllAnswered
-};
-
-/// For callers that want all answers at once.
-template <class One>
-OneByOne<One> together(Callback<Answer<Together<One>>> reply) {
-    struct Collected {
-        Together<One> all;
-        Callback<Answer<Together<One>>> reply;
-    };
-    const auto collected = std::make_shared<Collected>();
-    collected->reply = std::move(reply);
-    return {.each = [collected](One&& answer) { collected->all.answers.push_back(std::move(answer)); },
-            .end =
-                [collected](Answer<AllAnswered> end) {
-                    if (auto* refused = std::get_if<Refused>(&end)) return collected->reply(std::move(*refused));
-                    collected->all.more = std::get<AllAnswered>(end).more;
-                    collected->reply(std::move(collected->all));
-                }};
-}
 
 }  // namespace holdfast::authority

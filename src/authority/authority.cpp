@@ -8,6 +8,17 @@
 namespace holdfast::authority {
 namespace {
 
+template <class Gathered, class Reply>
+std::shared_ptr<Gathered> gather(std::vector<lease::LeaseName> names, Callback<Reply> reply) {
+    auto gathering = std::make_shared<Gathered>();
+    gathering->missing = names.size();
+    gathering->reply = std::move(reply);
+    gathering->answers.resize(names.size());
+    for (std::size_t i = 0; i < names.size(); ++i)
+        gathering->answers[i].name = std::move(names[i]);
+    return gathering;
+}
+
 Refused refusal_in(const SingleRecordAnswer& answer) {
     return {*answer.refused, answer.detail, answer.retry_in};
 }
@@ -28,33 +39,20 @@ Authority::~Authority() = default;
 void Authority::use(store::Store& store) {
     impl_->store = &store;
     impl_->acquisitions.use(store);
-    impl_->counts.use(store);
 }
 
 void Authority::number_requests_from(std::uint64_t first) {
     impl_->acquisitions.number_from(first);
 }
 
-void Authority::advance(Instant now, std::size_t units) {
+void Authority::advance(Instant now) {
     impl_->now = now;
-    Allowance allowance(units);
-    impl_->acquisitions.advance(now, allowance);
-    impl_->long_work.advance(allowance);
+    impl_->acquisitions.advance(now);
     impl_->settle_accounts();
 }
 
 Instant Authority::next_deadline() const {
-    return impl_->long_work.has_more() ? impl_->now : impl_->acquisitions.next_deadline();
-}
-
-void Authority::run_in_steps(const std::string& holder, WorkStep step) {
-    impl_->long_work.run(holder, std::move(step));
-}
-
-/// The pace of a holder's request, which must exist as long as the pace is used.
-Pace Authority::Impl::pace_of(const std::string& holder, Pace asked) {
-    if (asked) return asked;
-    return [this, &holder](WorkStep step) { long_work.run(holder, std::move(step)); };
+    return impl_->acquisitions.next_deadline();
 }
 
 // ---- acquire ----
@@ -81,50 +79,37 @@ bool Authority::is_agent(std::string_view holder) const {
 
 // ---- renew and release ----
 
-/// A renewal of many leases.
-struct Renewing {
-    RenewRequest request;
-    OneByOne<RenewAnswer> to;
-    bool more = false;
-    std::optional<Code> stale{};  // of the request's epoch: a newer one may be seen between two steps
-};
-
-void Authority::Impl::renew_at(const Series<RenewAnswer>::Place& place, const std::shared_ptr<Renewing>& renewing) {
-    LeaseToRenew& lease = renewing->request.leases[place.index()];
-    if (renewing->stale) return place({std::move(lease.name), refused(*renewing->stale)});
-    const RenewRequest& request = renewing->request;
+void Authority::Impl::renew_one(const std::shared_ptr<Renewing>& gathering, std::size_t i,
+                                const std::shared_ptr<const RenewRequest>& request) {
+    const lease::LeaseName& name = gathering->answers[i].name;
     single_record.step(
-        {.resource = lease.name.resource, .holder = request.holder, .node = request.caller.node},
-        [token = lease.name.token, ttl = request.ttl, progress = lease.progress](RecordTransaction& at) {
-            at.renew(token, ttl, at.holder(), progress);
+        {.resource = name.resource, .holder = request->holder, .node = request->caller.node},
+        [request, i, token = name.token](RecordTransaction& at) {
+            at.renew(token, request->ttl, at.holder(), request->leases[i].progress);
         },
-        [place, renewing](const SingleRecordAnswer& answer) {
-            place({std::move(renewing->request.leases[place.index()].name), renewal_in(answer)});
+        [gathering, i](const SingleRecordAnswer& answer) {
+            gathering->answers[i].result = renewal_in(answer);
+            gathering->arrived();
         });
 }
 
-void Authority::Impl::renew(const std::shared_ptr<Renewing>& renewing) {
-    const RenewRequest& request = renewing->request;
-    Series<RenewAnswer>::run(
-        {.count = request.leases.size(),
-         .ask = [this, renewing](const Series<RenewAnswer>::Place& place) { renew_at(place, renewing); },
-         .each = [renewing](RenewAnswer&& answer) { renewing->to.each(std::move(answer)); },
-         .end = [renewing] { renewing->to.end(AllAnswered{renewing->more}); },
-         .pace = pace_of(request.holder, std::move(renewing->to.pace)),
-         .before_step = [this, renewing,
-                         &request] { renewing->stale = agents.see(request.holder, request.epoch, now); },
-         .after_step = [this] { settle_accounts(); }});
-}
-
-void Authority::renew(RenewRequest request, OneByOne<RenewAnswer> to) {
-    impl_->renew(std::make_shared<Renewing>(Renewing{std::move(request), std::move(to)}));
-}
-
 void Authority::renew(RenewRequest request, Callback<std::vector<RenewAnswer>> reply) {
-    renew(std::move(request),
-          together<RenewAnswer>([reply = std::move(reply)](Answer<Together<RenewAnswer>> all) mutable {
-              reply(std::move(std::get<Together<RenewAnswer>>(all).answers));
-          }));
+    if (request.leases.empty()) return reply({});
+    std::vector<lease::LeaseName> names;
+    names.reserve(request.leases.size());
+    for (LeaseToRenew& lease : request.leases)
+        names.push_back(std::move(lease.name));
+    auto gathering = gather<Renewing>(std::move(names), std::move(reply));
+    const std::size_t count = gathering->answers.size();
+    if (const auto stale = impl_->agents.see(request.holder, request.epoch, impl_->now)) {
+        for (RenewAnswer& answer : gathering->answers)
+            answer.result = refused(*stale);
+        return gathering->reply(std::move(gathering->answers));
+    }
+    const auto shared = std::make_shared<const RenewRequest>(std::move(request));
+    for (std::size_t i = 0; i < count; ++i)
+        impl_->renew_one(gathering, i, shared);
+    impl_->settle_accounts();
 }
 
 namespace {
@@ -142,20 +127,22 @@ std::size_t renewed_at_once(const std::vector<lease::LeaseName>& names) {
 
 }  // namespace
 
-void Authority::renew_all(RenewRequest request, OneByOne<RenewAnswer> to) {
-    if (const auto stale = impl_->agents.see(request.holder, request.epoch, impl_->now)) return to.end(refused(*stale));
-    const auto renewing = std::make_shared<Renewing>(Renewing{std::move(request), std::move(to)});
-    impl_->store->leases_of(renewing->request.holder, store::Store::Which::active,
-                            lease::limits::leases_per_heartbeat + 1,
-                            [this, renewing](Result<std::vector<lease::LeaseName>> found) {
-                                if (!found) return renewing->to.end(storage_failure(found.error()));
+void Authority::renew_all(RenewRequest request, Callback<Answer<RenewAllAnswer>> reply) {
+    if (const auto stale = impl_->agents.see(request.holder, request.epoch, impl_->now)) return reply(refused(*stale));
+    const std::string holder = request.holder;
+    impl_->store->leases_of(holder, store::Store::Which::active, lease::limits::leases_per_heartbeat + 1,
+                            [this, asked = std::make_unique<RenewRequest>(std::move(request)),
+                             reply = std::move(reply)](Result<std::vector<lease::LeaseName>> found) mutable {
+                                if (!found) return reply(storage_failure(found.error()));
                                 const std::size_t count = renewed_at_once(*found);
-                                renewing->more = found->size() > count;
+                                const bool more = found->size() > count;
                                 found->resize(count);
-                                RenewRequest& asked = renewing->request;
                                 for (lease::LeaseName& name : *found)
-                                    asked.leases.push_back({std::move(name), asked.progress});
-                                impl_->renew(renewing);
+                                    asked->leases.push_back({std::move(name), asked->progress});
+                                renew(std::move(*asked),
+                                      [more, reply = std::move(reply)](std::vector<RenewAnswer> answers) mutable {
+                                          reply(RenewAllAnswer{std::move(answers), more});
+                                      });
                             });
 }
 
@@ -194,10 +181,8 @@ void Authority::reassert(lease::Reassertion reassertion, Callback<Answer<HeldLea
         },
         [this, asked, reply = std::move(reply)](Result<Answer<HeldLease>> answer) mutable {
             if (!answer) return reply(storage_failure(answer.error()));
-            if (const auto* held = std::get_if<HeldLease>(&*answer)) {
-                impl_->counts.forget(held->lease.holder);
+            if (const auto* held = std::get_if<HeldLease>(&*answer))
                 impl_->events.publish_own(EventKind::granted, asked->resource, held->lease, impl_->now);
-            }
             reply(std::move(*answer));
         });
     impl_->settle_accounts();
@@ -221,34 +206,19 @@ std::size_t bytes_of(const VerifyAnswer& answer) {
 
 }  // namespace
 
-/// A verification of many leases.
-struct Verifying {
-    std::string holder;
-    std::vector<lease::LeaseName> names;
-    std::size_t bytes_left;
-    OneByOne<VerifyAnswer> to;
-    std::optional<Refused> failure{};  // of the whole request
-
-    /// Hands the answer on if it fits within bytes_left.
-    void take(VerifyAnswer&& answer) {
-        if (failure) return;
-        const std::size_t bytes = bytes_of(answer);
-        if (bytes > bytes_left && names.size() > 1) {
-            failure = refused(Code::answer_too_large);
-            return;
-        }
-        bytes_left -= std::min(bytes, bytes_left);
-        to.each(std::move(answer));
+void Verifying::take(std::size_t i, VerifyAnswer answer) {
+    const std::size_t bytes = bytes_of(answer);
+    if (bytes > bytes_left && answers.size() > 1) {
+        failure = refused(Code::answer_too_large);
+        return;
     }
-    void end() {
-        if (failure) return to.end(std::move(*failure));
-        to.end(AllAnswered{});
-    }
-};
+    bytes_left -= std::min(bytes, bytes_left);
+    answers[i] = std::move(answer);
+}
 
-void Authority::Impl::verify_at(const Series<VerifyAnswer>::Place& place, const std::shared_ptr<Verifying>& verifying) {
-    if (verifying->failure) return place({});
-    const lease::LeaseName& name = verifying->names[place.index()];
+void Authority::Impl::verify_one(const std::shared_ptr<Verifying>& verifying, std::size_t i) {
+    if (verifying->failure) return verifying->arrived();
+    const lease::LeaseName& name = verifying->answers[i].name;
     apply_rule(
         *store, name.resource,
         [&name](lease::Record& record, Instant at) {
@@ -256,45 +226,38 @@ void Authority::Impl::verify_at(const Series<VerifyAnswer>::Place& place, const 
             if (answer.verified.lease) answer.timeline = lease::timeline_of(*answer.verified.lease, at);
             return Ruling{std::move(answer)};
         },
-        [place, verifying](Result<VerifyAnswer> answer) {
-            if (!answer) verifying->failure = storage_failure(answer.error());
-            place(answer ? std::move(*answer) : VerifyAnswer{});
+        [verifying, i](Result<VerifyAnswer> answer) {
+            if (answer)
+                verifying->take(i, std::move(*answer));
+            else
+                verifying->failure = storage_failure(answer.error());
+            verifying->arrived();
         });
 }
 
-void Authority::Impl::verify(const std::shared_ptr<Verifying>& verifying) {
-    Series<VerifyAnswer>::run(
-        {.count = verifying->names.size(),
-         .ask = [this, verifying](const Series<VerifyAnswer>::Place& place) { verify_at(place, verifying); },
-         .each = [verifying](VerifyAnswer&& answer) { verifying->take(std::move(answer)); },
-         .end = [verifying] { verifying->end(); },
-         .pace = pace_of(verifying->holder, std::move(verifying->to.pace)),
-         .after_step = [this] { settle_accounts(); }});
-}
-
-void Authority::verify(std::vector<lease::LeaseName> names, OneByOne<VerifyAnswer> to) {
-    // Nobody in particular: those who verify long lists share the turns of one holder.
-    impl_->verify(std::make_shared<Verifying>(
-        Verifying{"verify", std::move(names), lease::limits::verified_bytes, std::move(to)}));
+void Authority::Impl::verify_names(std::vector<lease::LeaseName> names, std::size_t max_bytes,
+                                   Callback<Answer<std::vector<VerifyAnswer>>> reply) {
+    if (names.empty()) return reply(std::vector<VerifyAnswer>{});
+    const auto verifying = gather<Verifying>(std::move(names), std::move(reply));
+    verifying->bytes_left = max_bytes;
+    const std::size_t count = verifying->answers.size();
+    for (std::size_t i = 0; i < count; ++i)
+        verify_one(verifying, i);
+    settle_accounts();
 }
 
 void Authority::verify(std::vector<lease::LeaseName> names, Callback<Answer<std::vector<VerifyAnswer>>> reply) {
-    verify(std::move(names),
-           together<VerifyAnswer>([reply = std::move(reply)](Answer<Together<VerifyAnswer>> all) mutable {
-               if (auto* refused = std::get_if<Refused>(&all)) return reply(std::move(*refused));
-               reply(std::move(std::get<Together<VerifyAnswer>>(all).answers));
-           }));
+    impl_->verify_names(std::move(names), lease::limits::verified_bytes, std::move(reply));
 }
 
-void Authority::verify_all(const std::string& holder, std::optional<std::uint64_t> epoch, OneByOne<VerifyAnswer> to) {
-    if (const auto stale = impl_->agents.see(holder, epoch, impl_->now)) return to.end(refused(*stale));
-    const auto verifying =
-        std::make_shared<Verifying>(Verifying{holder, {}, lease::limits::verified_bytes_of_holder, std::move(to)});
+void Authority::verify_all(std::string holder, std::optional<std::uint64_t> epoch,
+                           Callback<Answer<std::vector<VerifyAnswer>>> reply) {
+    if (const auto stale = impl_->agents.see(holder, epoch, impl_->now)) return reply(refused(*stale));
     impl_->store->leases_of(holder, store::Store::Which::active_or_reserved, lease::limits::leases_per_heartbeat,
-                            [this, verifying](Result<std::vector<lease::LeaseName>> found) {
-                                if (!found) return verifying->to.end(storage_failure(found.error()));
-                                verifying->names = std::move(*found);
-                                impl_->verify(verifying);
+                            [this, reply = std::move(reply)](Result<std::vector<lease::LeaseName>> found) mutable {
+                                if (!found) return reply(storage_failure(found.error()));
+                                impl_->verify_names(std::move(*found), lease::limits::verified_bytes_of_holder,
+                                                    std::move(reply));
                             });
 }
 
@@ -351,7 +314,6 @@ std::size_t Authority::waiter_bytes() const {
 void Authority::stop() {
     impl_->admission.stopping = true;
     impl_->acquisitions.stop(impl_->now);
-    impl_->long_work.finish();
 }
 bool Authority::stopping() const {
     return impl_->admission.stopping;
@@ -367,7 +329,6 @@ void Authority::on_policy_changed(std::function<void()> observer) {
 
 void Authority::on_expired(std::string_view resource, const lease::Lease& lease, Duration late) {
     impl_->events.publish(EventKind::expired, resource, lease, lease.expires_at);
-    impl_->counts.ended(lease.holder, resource);
     if (impl_->on_lateness) impl_->on_lateness(late);
 }
 

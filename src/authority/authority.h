@@ -60,13 +60,10 @@ class Authority : private store::StoreListener {
     /// As Parts::first_request, if it is known only once the store exists. REQUIRES: no request was made yet.
     void number_requests_from(std::uint64_t first);
 
-    /// Sets the time, and does some of the work that earlier requests have left, up to so many units (pace.h). Call it
-    /// before each request and whenever next_deadline() is reached.
-    void advance(Instant now, std::size_t units = units_before_request);
-    /// When advance() must be called next. Not later than now(): there is work left.
+    /// Sets the time. Call it before each request and whenever next_deadline() is reached.
+    void advance(Instant now);
+    /// When advance() must be called next for the waiters.
     Instant next_deadline() const;
-    /// For a request of this holder that should be done in steps, as the long work of the authority.
-    void run_in_steps(const std::string& holder, WorkStep step);
 
     /// Identifies a waiting request for cancel(). 0: already answered.
     using WaitTicket = std::uint64_t;
@@ -80,23 +77,21 @@ class Authority : private store::StoreListener {
     /// True if the holder is registered as an agent (G5).
     bool is_agent(std::string_view holder) const;
 
-    // Requests on many leases are done in steps (long_work.h); each lease is judged at the time of its step.
     /// Answers each lease separately, in order (R1).
-    void renew(RenewRequest request, OneByOne<RenewAnswer> to);
     void renew(RenewRequest request, Callback<std::vector<RenewAnswer>> reply);
     /// Renews all leases of the request's holder, at most limits::leases_per_heartbeat and
     /// limits::name_bytes_per_heartbeat. REQUIRES: the request names no leases.
-    void renew_all(RenewRequest request, OneByOne<RenewAnswer> to);
+    void renew_all(RenewRequest request, Callback<Answer<RenewAllAnswer>> reply);
     void release(ReleaseRequest request, Callback<Answer<ReleaseAnswer>> reply);
     /// Restores a lease that an earlier incarnation granted and lost, as its holder claims it. Only while nothing is
     /// granted (S1), and only for a token that an earlier incarnation may have issued; otherwise `unknown_lease`.
     void reassert(lease::Reassertion reassertion, Callback<Answer<HeldLease>> reply);
 
-    void verify(std::vector<lease::LeaseName> names, OneByOne<VerifyAnswer> to);
     void verify(std::vector<lease::LeaseName> names, Callback<Answer<std::vector<VerifyAnswer>>> reply);
     /// Verifies the holder's leases and reservations (R5). A newer epoch takes effect as with any request; an older one
     /// is refused with `stale_epoch`.
-    void verify_all(const std::string& holder, std::optional<std::uint64_t> epoch, OneByOne<VerifyAnswer> to);
+    void verify_all(std::string holder, std::optional<std::uint64_t> epoch,
+                    Callback<Answer<std::vector<VerifyAnswer>>> reply);
     void list(const store::ListQuery& query, Callback<Answer<store::ListPage>> reply);
 
     /// Registers an agent (G5). Durable before it is answered.
@@ -161,7 +156,7 @@ class Authority : private store::StoreListener {
     /// tokens.
     lease::Token token_headroom() const;
 
-    /// From now on nothing is granted and every waiter is answered with `stopping`. All work that is left is done.
+    /// From now on nothing is granted and every waiter is answered with `stopping`.
     void stop();
     bool stopping() const;
 

@@ -8,15 +8,32 @@
 #include "authority/agents.h"
 #include "authority/authority.h"
 #include "authority/current_policy.h"
-#include "authority/lease_counts.h"
-#include "authority/long_work.h"
-#include "authority/series.h"
 #include "authority/store_call.h"
 
 namespace holdfast::authority {
 
-struct Renewing;
-struct Verifying;
+/// Collects answers that arrive one by one and replies with all of them, in order.
+template <class T, class Reply>
+struct Gathering {
+    std::vector<T> answers;
+    std::size_t missing = 0;
+    std::optional<Refused> failure;  // fails the whole request, if the answer type has no failure per part
+    Callback<Reply> reply;
+
+    void arrived() {
+        if (--missing > 0) return;
+        if constexpr (std::is_constructible_v<Reply, Refused>)
+            if (failure) return reply(std::move(*failure));
+        reply(std::move(answers));
+    }
+};
+using Renewing = Gathering<RenewAnswer, std::vector<RenewAnswer>>;
+struct Verifying : Gathering<VerifyAnswer, Answer<std::vector<VerifyAnswer>>> {
+    std::size_t bytes_left = 0;
+
+    /// Stores the answer if it fits within bytes_left; otherwise fails the whole request.
+    void take(std::size_t i, VerifyAnswer answer);
+};
 
 /// The parts of the authority. Its requests are in authority.cpp, agent_requests.cpp and admin_requests.cpp.
 struct Authority::Impl {
@@ -28,10 +45,9 @@ struct Authority::Impl {
                   [this](const std::string& id) { acquisitions.nudge(id); }}),
           wall_at_zero(std::chrono::milliseconds{parts.wall_ms} - parts.started_at.time_since_epoch()),
           events(parts.teller),
-          counts({book, now, parts.teller == Events::Teller::authority}),
           issued_before(parts.tokens_issued),
-          acquisitions({single_record, events, agents, admission, counts, long_work, [this] { return timestamp(); },
-                        parts.first_request, parts.seed, parts.rho}),
+          acquisitions({single_record, events, agents, admission, [this] { return timestamp(); }, parts.first_request,
+                        parts.seed, parts.rho}),
           single_record(authority) {
         admission.recovering_until = parts.recovering_until;
         admission.recovering_why = std::move(parts.recovering_why);
@@ -75,11 +91,11 @@ struct Authority::Impl {
     void reserve_all(const std::shared_ptr<const std::string>& id, std::vector<lease::LeaseName> held,
                      Callback<Answer<RestartAnswer>> reply);
     void if_idle(const std::string& id, Code otherwise, Callback<std::optional<Refused>> then);
-    void renew(const std::shared_ptr<Renewing>& renewing);
-    void renew_at(const Series<RenewAnswer>::Place& place, const std::shared_ptr<Renewing>& renewing);
-    void verify(const std::shared_ptr<Verifying>& verifying);
-    void verify_at(const Series<VerifyAnswer>::Place& place, const std::shared_ptr<Verifying>& verifying);
-    Pace pace_of(const std::string& holder, Pace asked);
+    void renew_one(const std::shared_ptr<Renewing>& gathering, std::size_t i,
+                   const std::shared_ptr<const RenewRequest>& request);
+    void verify_names(std::vector<lease::LeaseName> names, std::size_t max_bytes,
+                      Callback<Answer<std::vector<VerifyAnswer>>> reply);
+    void verify_one(const std::shared_ptr<Verifying>& verifying, std::size_t i);
 
     store::Durable& durable;
     CurrentPolicy book;
@@ -90,8 +106,6 @@ struct Authority::Impl {
     Events events;
     Instant now;
     Instant ask_for_tokens_at;
-    LeaseCounts counts;
-    LongWork long_work;
     const lease::Token issued_before;  // no earlier incarnation issued a token above this
     Acquisitions acquisitions;
     SingleRecord single_record;

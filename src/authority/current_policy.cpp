@@ -1,7 +1,5 @@
 #include "authority/current_policy.h"
 
-#include <algorithm>
-
 #include "authority/store_call.h"
 
 namespace holdfast::authority {
@@ -41,10 +39,6 @@ void CurrentPolicy::take(lease::Policy policy) {
 
 void CurrentPolicy::now_is(lease::Policy policy) {
     policy_ = std::move(policy);
-    ++version_;
-    limits_leases_ = policy_.leases_per_holder_max > 0 ||
-                     std::any_of(policy_.namespaces.begin(), policy_.namespaces.end(),
-                                 [](const auto& one) { return one.second.leases_per_holder_max.value_or(0) > 0; });
     if (on_changed_) on_changed_();
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <deque>
 #include <functional>
 
@@ -15,13 +14,9 @@ namespace holdfast::authority {
 /// time. If another node changed the policy first, the edit is retried on the newer policy.
 class CurrentPolicy {
  public:
-    CurrentPolicy(store::Durable& durable, lease::Policy policy) : durable_(durable) { now_is(std::move(policy)); }
+    CurrentPolicy(store::Durable& durable, lease::Policy policy) : durable_(durable), policy_(std::move(policy)) {}
 
     const lease::Policy& policy() const { return policy_; }
-    /// Rises with every policy that comes into force.
-    std::uint64_t version() const { return version_; }
-    /// Whether any namespace limits how many leases a holder may have (R6).
-    bool limits_leases() const { return limits_leases_; }
 
     /// `edit` changes a copy of the policy in force at that time, or returns an error.
     using Edit = std::function<Result<void>(lease::Policy&)>;
@@ -50,8 +45,6 @@ class CurrentPolicy {
 
     store::Durable& durable_;
     lease::Policy policy_;
-    std::uint64_t version_ = 0;
-    bool limits_leases_ = false;
     std::function<void()> on_changed_;
     std::uint64_t taken_ = 0;
     int tries_ = 0;               // of the change under way

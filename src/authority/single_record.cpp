@@ -6,6 +6,7 @@
 #include "base/assert.h"
 
 namespace holdfast::authority {
+
 /// One request, from the call to the answer. Objects are reused, with their memory.
 struct SingleRecordCall final : store::Update {
     explicit SingleRecordCall(SingleRecord& owner) : single_record(owner) {}
@@ -17,7 +18,6 @@ struct SingleRecordCall final : store::Update {
     const Agent* agent() const { return authority().admission.agent_of(holder, acts_for); }
     void forget();
     void note(EventKind kind, const lease::Lease& lease);
-    void count_leases() const;
     /// True if it granted something to a holder that may be an agent. A step's grant may still be rolled back.
     bool counts() const { return granted && !is_step && acts_for == lease::Owner::nobody; }
 
@@ -74,14 +74,6 @@ void SingleRecordCall::note(EventKind kind, const lease::Lease& lease) {
     entry.lease.metadata = lease.metadata;
 }
 
-void SingleRecordCall::count_leases() const {
-    LeaseCounts& counts = authority().counts;
-    if (granted) counts.granted(holder, resource);
-    for (std::size_t i = 0; i < events; ++i)
-        if (noted[i].kind == EventKind::released || noted[i].kind == EventKind::revoked)
-            counts.ended(noted[i].lease.holder, resource);
-}
-
 store::Effect SingleRecordCall::apply(lease::Record& record, const lease::Neighbours& neighbours, Instant now) {
     forget();
     answer.at = now;
@@ -103,7 +95,6 @@ void SingleRecordCall::done(Result<void> outcome) {
     if (outcome) {
         for (std::size_t i = 0; i < events; ++i)
             impl.events.publish_own(noted[i].kind, resource, noted[i].lease, impl.now);
-        if (impl.book.limits_leases()) count_leases();
         if (!outranked.empty()) impl.acquisitions.judge_again(outranked);
         if (counts()) impl.agents.granted(holder);
     } else {
@@ -354,15 +345,13 @@ void SingleRecord::update(const SingleRecordSubject& subject, Rule rule, Done do
     SingleRecordCall& call = prepare(subject, std::move(rule), std::move(done));
     Authority::Impl& impl = *authority_.impl_;
     if (!call.holder.empty() && call.acts_for == lease::Owner::nobody) impl.agents.see(call.holder, {}, impl.now);
-    if (!subject.takes || !impl.book.limits_leases()) return start(call);
-    const auto exceeds = impl.counts.exceeds(call.holder, call.resource, 1);
-    call.over_quota = exceeds.value_or(false);
-    if (exceeds) return start(call);
-    impl.counts.count(call.holder, [this, &call](const Result<void>& counted) {
-        if (!counted) return call.done(counted.error());
-        call.over_quota = call.authority().counts.exceeds(call.holder, call.resource, 1).value_or(false);
-        start(call);
-    });
+    if (!subject.takes || impl.policy().of(call.resource).leases_per_holder_max() == 0) return start(call);
+    impl.store->leases_of(call.holder, store::Store::Which::active, SIZE_MAX,
+                          [this, &call](const Result<std::vector<lease::LeaseName>>& held) {
+                              if (!held) return call.done(held.error());
+                              call.over_quota = call.authority().admission.exceeds_quota(*held, call.resource, 1);
+                              start(call);
+                          });
 }
 
 void SingleRecord::step(const SingleRecordSubject& subject, Rule rule, Done done) {

@@ -4,6 +4,12 @@
 #include "authority/store_call.h"
 
 namespace holdfast::authority {
+namespace {
+
+/// The number of waiters that retry or time out per turn, before other work runs: one release may make all of them due.
+constexpr std::size_t waiters_per_turn = lease::limits::waiters_per_record;
+
+}  // namespace
 
 /// Blocked: queue the request, answer the agent with `die`, or report the conflicts.
 void Acquisitions::busy(const RequestPtr& request) {
@@ -139,8 +145,8 @@ void Acquisitions::take_out(Stranded place, Callback<> then) {
         });
 }
 
-void Acquisitions::take_out_stranded(Allowance& allowance) {
-    for (; !allowance.is_used_up() && !stranded_.empty() && stranded_.begin()->first <= now_; allowance.use()) {
+void Acquisitions::take_out_stranded() {
+    while (!stranded_.empty() && stranded_.begin()->first <= now_) {
         Stranded place = std::move(stranded_.begin()->second);
         stranded_.erase(stranded_.begin());
         take_out(std::move(place), {});
@@ -232,32 +238,26 @@ void Acquisitions::stop(Instant now) {
     }
 }
 
-void Acquisitions::advance(Instant now, Allowance& allowance) {
+void Acquisitions::advance(Instant now) {
     now_ = now;
-    take_out_stranded(allowance);
-    end_waits(allowance);
-    if (begins_to_serve()) parts_.long_work.add([this](Allowance& of_turn) { return serve_some(of_turn); });
-}
-
-void Acquisitions::end_waits(Allowance& allowance) {
-    while (!allowance.is_used_up() && !deadlines_.empty() && *(*deadlines_.begin())->wait_until <= now_) {
+    take_out_stranded();
+    for (std::size_t ended = 0; ended < waiters_per_turn && !deadlines_.empty(); ++ended) {
+        if (*(*deadlines_.begin())->wait_until > now) break;
         const RequestPtr request = find((*deadlines_.begin())->id);
         deadlines_.erase(deadlines_.begin());
-        allowance.use();
         if (!request || request->ending) continue;
         // The last read reports the current conflicts; nothing can be taken any more.
         request->ending = AcquireBusy{Code::wait_timeout, {}, {}};
         if (request->trying) continue;
         request->trying = true;
         resume(*request);
-        allowance.use(request->attempt->order.size());
         request->attempt->standing = {};
         look(request);
     }
 }
 
 Instant Acquisitions::next_deadline() const {
-    if (has_due()) return now_;
+    if (!due_.empty() || !nudged_.empty()) return now_;
     const Instant deadline = deadlines_.empty() ? Instant::max() : *(*deadlines_.begin())->wait_until;
     return stranded_.empty() ? deadline : std::min(deadline, stranded_.begin()->first);
 }
@@ -348,30 +348,16 @@ void Acquisitions::note_due(const std::vector<std::uint64_t>& waiters) {
 
 void Acquisitions::serve(Instant now) {
     now_ = now;
-    if (begins_to_serve()) parts_.long_work.run({}, [this](Allowance& allowance) { return serve_some(allowance); });
-}
-
-bool Acquisitions::begins_to_serve() {
-    if (serving_ || !has_due()) return false;
-    return serving_ = true;
-}
-
-/// One release may make thousands of waiters due, each with a manifest of many intents.
-bool Acquisitions::serve_some(Allowance& allowance) {
-    while (!allowance.is_used_up() && has_due()) {
+    if (serving_) return;
+    serving_ = true;
+    for (std::size_t tried = 0; tried < waiters_per_turn; ++tried) {
         if (due_.empty()) note_nudged();
         if (due_.empty()) break;
         const RequestPtr request = find(due_.front());
         due_.pop_front();
-        allowance.use();
-        if (!request) continue;
-        if (!request->trying) {
-            resume(*request);
-            allowance.use(request->attempt->order.size());
-        }
-        try_again(request);
+        if (request) try_again(request);
     }
-    return serving_ = has_due();
+    serving_ = false;
 }
 
 }  // namespace holdfast::authority

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "client/client_core.h"
@@ -94,9 +95,8 @@ T Local::Core::run(Call call) {
     tick();
     std::optional<T> answer;
     call([&answer](T given) { answer = std::move(given); });
-    while (!answer)
-        tick();
     rearm();
+    HOLDFAST_ASSERT(answer);
     return std::move(*answer);
 }
 
@@ -120,12 +120,9 @@ authority::Answer<authority::RestartAnswer> Local::Core::declare_restart(authori
         [&](auto reply) { authority_.declare_restart(std::move(request), std::move(reply)); });
 }
 
-authority::Answer<authority::Together<authority::VerifyAnswer>> Local::Core::verify_all(
-    authority::AgentRequest request) {
-    using authority::VerifyAnswer;
-    return run<authority::Answer<authority::Together<VerifyAnswer>>>([&](auto reply) {
-        authority_.verify_all(request.id, request.epoch, authority::together<VerifyAnswer>(std::move(reply)));
-    });
+authority::Answer<std::vector<authority::VerifyAnswer>> Local::Core::verify_all(authority::AgentRequest request) {
+    return run<authority::Answer<std::vector<authority::VerifyAnswer>>>(
+        [&](auto reply) { authority_.verify_all(std::move(request.id), request.epoch, std::move(reply)); });
 }
 
 // ---- the public class ----

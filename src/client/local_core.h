@@ -40,7 +40,7 @@ struct Local::Core {
     authority::Answer<authority::ReleaseAnswer> release(authority::ReleaseRequest request);
     authority::Answer<authority::AgentAnswer> put_agent(authority::AgentRequest request);
     authority::Answer<authority::RestartAnswer> declare_restart(authority::AgentRequest request);
-    authority::Answer<authority::Together<authority::VerifyAnswer>> verify_all(authority::AgentRequest request);
+    authority::Answer<std::vector<authority::VerifyAnswer>> verify_all(authority::AgentRequest request);
 
     const std::uint32_t born = client::forks();
 
@@ -51,7 +51,7 @@ struct Local::Core {
         void submit(store::Change change, std::optional<store::AuditEntry> audit, Callback<Result<void>> done) override;
     };
 
-    /// Runs one request, with all steps that the authority leaves for later. This store never blocks.
+    /// Runs one request that the authority answers before the call returns, since this store never blocks.
     template <class T, class Call>
     T run(Call call);
 

@@ -201,7 +201,7 @@ Result<std::vector<VerifiedLease>> LocalTransport::verify_all(const AgentAsk& ag
     const auto answer = local_->verify_all(std::move(*request));
     if (const auto* refused = std::get_if<authority::Refused>(&answer)) return to_error(*refused);
     std::vector<VerifiedLease> leases;
-    for (const auto& verified : std::get<authority::Together<authority::VerifyAnswer>>(answer).answers)
+    for (const auto& verified : std::get<std::vector<authority::VerifyAnswer>>(answer))
         leases.push_back(to_verified(verified));
     return leases;
 }

@@ -99,11 +99,8 @@ bool PolicyOverrides::empty() const {
     return true;
 }
 
-/// Splits the name once: on the path of every request of a client of Redis.
 std::string_view policy_namespace(std::string_view full_name) {
-    const SplitName name = split_name(full_name);
-    const bool is_key = has_prefix(name.resource, detail::key_prefix) && owner_of(full_name) == Owner::keys;
-    return is_key ? keys_namespace : name.name_space;
+    return owner_of(full_name) == Owner::keys ? keys_namespace : split_name(full_name).name_space;
 }
 
 NamespacePolicy Policy::of_namespace(std::string_view name_space) const {

@@ -69,13 +69,11 @@ std::string full_name(std::string_view name_space, std::string_view resource) {
     return name;
 }
 
-/// On the path of every request on a name with a namespace. Without substr(), which libstdc++ does not inline.
 SplitName split_name(std::string_view full_name) {
     if (full_name.empty() || full_name[0] != '@') return {default_namespace, full_name};
     const std::size_t slash = full_name.find('/');
     if (slash == std::string_view::npos) return {default_namespace, full_name};
-    const char* const text = full_name.data();
-    return {{text + 1, slash - 1}, {text + slash + 1, full_name.size() - slash - 1}};
+    return {full_name.substr(1, slash - 1), full_name.substr(slash + 1)};
 }
 
 Result<std::string> normalised(std::string_view resource) {

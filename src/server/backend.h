@@ -23,27 +23,16 @@ namespace holdfast::server {
 class Logger;
 struct ClusterSettings;
 
-/// What a backend shows to operators.
-struct BackendReport {
-    std::string store;                              ///< the response of GET /v1/store
-    std::string quorum{};                           ///< of GET /v1/quorum; empty if there is no quorum
-    std::optional<doors::http::Trouble> trouble{};  ///< a problem other than Backend::trouble()
-    doors::http::MetricNumbers numbers{};           ///< for GET /metrics
-};
-
 /// Where a server keeps its leases, and what it agrees on with others: in its own memory, in the memory of a majority
 /// of a cluster, or in an engine.
 ///
-/// Call order: initial(), prepare(), open(), start(), and at the end leave(), stop(), save(), close().
+/// Call order: authority_parts(), prepare(), open(), begin(), start(), and at the end leave(), stop(), save(), close().
 class Backend {
  public:
     virtual ~Backend() = default;
 
-    struct Initial {
-        authority::Authority::Parts authority;
-        std::uint32_t node = 0;  ///< the number of this node in its cluster, counted from 1; 0 if it is in none
-    };
-    virtual Initial initial() = 0;
+    /// The initial state of the authority.
+    virtual authority::Authority::Parts authority_parts() = 0;
 
     /// Connects to the store of the leases. Calls `ready` once, immediately or later, unless stop() comes first.
     /// `ready` gets only an error that waiting cannot resolve. If this takes long, `waits` is called once before, with
@@ -54,14 +43,11 @@ class Backend {
     };
     virtual void prepare(Preparation preparation) { preparation.ready({}); }
 
-    /// The store, and what to drive besides it and the authority.
-    struct Opened {
-        store::DrivenStore& store;
-        std::vector<Driven> others;
-    };
-    /// Opens the store, which notifies the authority of its events, and has the authority use it. Restores the state
-    /// that an earlier run left, before any request is served.
-    virtual Result<Opened> open(authority::Authority& authority) = 0;
+    /// Opens the store, which notifies the authority of its events.
+    virtual store::DrivenStore& open(authority::Authority& authority) = 0;
+    /// Restores the state that an earlier run left, before any request is served. Returns what to drive besides the
+    /// store and the authority.
+    virtual Result<std::vector<Driven>> begin() = 0;
     /// `driver` may be used from now on. `on_node` is called when another node becomes unreachable from here, or
     /// reachable again.
     using OnNode = std::function<void(std::uint32_t node, bool reachable)>;
@@ -76,9 +62,16 @@ class Backend {
     /// Destroys the store. The authority is about to be destroyed.
     virtual void close() = 0;
 
+    /// The number of this node in its cluster, counted from 1; 0 if it is in none.
+    virtual std::uint32_t node_number() const { return 0; }
+    /// The responses of GET /v1/quorum, empty if there is no quorum, and of GET /v1/store.
+    virtual std::string quorum_status() { return {}; }
+    virtual std::string store_status() = 0;
     /// Why the store cannot be used at the moment; null if it can.
     virtual const Error* trouble() const { return nullptr; }
-    virtual BackendReport report() = 0;
+    /// Any other problem, and numbers for GET /metrics.
+    virtual std::optional<doors::http::Trouble> own_trouble() { return std::nullopt; }
+    virtual void add_numbers(doors::http::MetricNumbers&) {}
 };
 
 inline constexpr const char* token_headroom_help = "Tokens that may be granted before the disk has to reserve more";

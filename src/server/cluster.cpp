@@ -143,7 +143,7 @@ struct Cluster::Impl final : doors::peer::Node {
     doors::peer::PeerDoor::Parts door_parts() {
         return {.loop = parts.loop,
                 .node = *this,
-                .turn = {[this] { driver->turn_begins(); }, [this] { driver->turn_ends(); }},
+                .turn = {[this] { driver->turn_begins(); }, [this] { driver->event_turn_ends(); }},
                 .members = parts.settings.members,
                 .listen = parts.settings.listen,
                 .secret = parts.settings.secret,
@@ -160,9 +160,9 @@ struct Cluster::Impl final : doors::peer::Node {
                                    owner.members, config.boot, format_duration(config.longest_ttl)));
         if (silent)
             parts.log.warn(
-                fmt::format("silent: this node has forgotten what it agreed to before an unclean stop, so it takes "
-                            "part in no decision for {}",
-                            format_duration(store.acceptor().silent_for())));
+                "silent: this node has forgotten what it agreed to before an unclean stop, so it takes part "
+                "in no decision for " +
+                format_duration(store.acceptor().silent_for()));
         if (!known.founding.founded())
             parts.log.info("the cluster is not founded yet: it begins once all of its members have met");
     }
@@ -356,7 +356,7 @@ Result<void> Cluster::start(Driver& driver) {
     impl_->driver = &driver;
     const auto address = impl_->door.start();
     if (!address) return address.error();
-    impl_->parts.log.info(fmt::format("talking to the other members on {}", *address));
+    impl_->parts.log.info("talking to the other members on " + *address);
     return {};
 }
 

@@ -55,6 +55,16 @@ struct Driver::Impl : std::enable_shared_from_this<Impl> {
         timer.set(due);
     }
 
+    /// Deferred, because the handler of the request has yet to make its changes.
+    void rearm_soon() {
+        if (stopped || rearm_posted) return;
+        rearm_posted = true;
+        asio_post([](Impl& self) {
+            self.rearm_posted = false;
+            self.rearm();
+        });
+    }
+
     template <class Function>
     void asio_post(Function function) {
         boost::asio::post(parts.loop, [self = shared_from_this(), function] {
@@ -68,15 +78,21 @@ struct Driver::Impl : std::enable_shared_from_this<Impl> {
     Instant armed = Instant::max();
     bool more = false;
     bool turn_posted = false;
+    bool rearm_posted = false;
     bool stopped = false;
 };
 
 Driver::Driver(Parts parts) : impl_(std::make_shared<Impl>(std::move(parts))) {
-    impl_->asio_post([](Impl& self) { self.rearm(); });
+    impl_->rearm_soon();
 }
 
 Driver::~Driver() {
     stop();
+}
+
+void Driver::tick() {
+    impl_->advance(steps_per_request);
+    impl_->rearm_soon();
 }
 
 void Driver::turn_begins() {
@@ -84,8 +100,12 @@ void Driver::turn_begins() {
 }
 
 void Driver::turn_ends() {
-    impl_->parts.authority.advance(impl_->now);
     impl_->rearm();
+}
+
+void Driver::event_turn_ends() {
+    impl_->parts.authority.advance(impl_->now);
+    turn_ends();
 }
 
 void Driver::stop() {

@@ -39,13 +39,20 @@ class Driver {
     explicit Driver(Parts parts);
     ~Driver();
 
-    /// Encloses everything that happens at one time: a door's requests, a peer's messages, a completed disk write.
-    /// turn_begins() reads the clock once for all of it (T6). turn_ends() grants waiters that it has unblocked, and
-    /// determines when the next work is due.
+    /// Reads the clock once for everything that happens now (T6). Call it after an event from elsewhere, such as a
+    /// completed disk write.
+    void tick();
+
+    /// tick() in two parts, for callers that know when the current batch of work ends: turn_begins() reads the clock,
+    /// turn_ends() determines when the next work is due.
     void turn_begins();
     void turn_ends();
 
-    /// From now on nothing runs outside of turns.
+    /// turn_ends() for events that are not requests, such as peers' messages: waiters that they unblock are granted
+    /// before the turn ends.
+    void event_turn_ends();
+
+    /// From now on nothing runs except in tick().
     void stop();
 
  private:

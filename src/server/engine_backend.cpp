@@ -1,6 +1,5 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <fmt/format.h>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,6 +21,85 @@
 #include "store/redis/redis_engine.h"
 
 namespace holdfast::server {
+
+/// An engine that delivers its replies in turns of the server: the time is set before the first of the replies that
+/// arrive together, and waiters that they unblock are granted after the last.
+class EngineInTurns final : public store::cas::Engine, private store::cas::EngineListener {
+ public:
+    struct Parts {
+        std::unique_ptr<store::cas::Engine> engine;
+        std::function<void()> begin;            ///< called before the first reply of a turn
+        std::function<void()> end;              ///< after the last
+        std::function<void(Callback<>)> later;  ///< runs a function after the pending handlers
+    };
+    explicit EngineInTurns(Parts parts) : parts_(std::move(parts)) {}
+
+    void fetch(store::cas::Kind kind, std::string_view name, Callback<Result<store::cas::Reading>> reply) override {
+        parts_.engine->fetch(kind, name, in_turn(std::move(reply)));
+    }
+    void swap(const store::cas::Swap& swap, Callback<Result<store::cas::Swapped>> reply) override {
+        parts_.engine->swap(swap, in_turn(std::move(reply)));
+    }
+    void overlapping(std::string_view resource, std::size_t most,
+                     Callback<Result<store::cas::FoundRecords>> reply) override {
+        parts_.engine->overlapping(resource, most, in_turn(std::move(reply)));
+    }
+    void of_holder(std::string_view holder, std::size_t most,
+                   Callback<Result<store::cas::FoundRecords>> reply) override {
+        parts_.engine->of_holder(holder, most, in_turn(std::move(reply)));
+    }
+    void scan(store::cas::Kind kind, std::string_view prefix, std::string_view after, std::size_t most,
+              Callback<Result<store::cas::Page>> reply) override {
+        parts_.engine->scan(kind, prefix, after, most, in_turn(std::move(reply)));
+    }
+    void overdue(std::size_t most, Callback<Result<std::vector<std::string>>> reply) override {
+        parts_.engine->overdue(most, in_turn(std::move(reply)));
+    }
+    double rho() const override { return parts_.engine->rho(); }
+    Duration swap_lingers() const override { return parts_.engine->swap_lingers(); }
+    void start(store::cas::EngineListener& listener) override {
+        listener_ = &listener;
+        parts_.engine->start(*this);
+    }
+    void stop() override { parts_.engine->stop(); }
+    std::string status() const override { return parts_.engine->status(); }
+
+ private:
+    void on_reachable(const store::cas::EngineHello& hello) override {
+        begin();
+        listener_->on_reachable(hello);
+    }
+    void on_unreachable(const Error& why) override {
+        begin();
+        listener_->on_unreachable(why);
+    }
+    void on_notice(std::string_view notice) override {
+        begin();
+        listener_->on_notice(notice);
+    }
+
+    template <class Answer>
+    Callback<Answer> in_turn(Callback<Answer> reply) {
+        return [this, reply = std::move(reply)](Answer answer) mutable {
+            begin();
+            reply(std::move(answer));
+        };
+    }
+
+    void begin() {
+        if (begun_) return;
+        begun_ = true;
+        parts_.begin();
+        parts_.later([this] {
+            begun_ = false;
+            parts_.end();
+        });
+    }
+
+    Parts parts_;
+    store::cas::EngineListener* listener_ = nullptr;
+    bool begun_ = false;
+};
 
 namespace {
 
@@ -74,7 +152,7 @@ Result<bool> take_synchronous(std::string& url) {
         }
         const std::string value = parameter.substr(name.size());
         if (value != "0" && value != "1")
-            return Error{Code::invalid_argument, fmt::format("--store: synchronous takes 1 or 0, not `{}`", value)};
+            return Error{Code::invalid_argument, "--store: synchronous takes 1 or 0, not `" + value + "`"};
         is_synchronous = value == "1";
         if (url[begin] == '?' && end < url.size()) url[end] = '?';
         url.erase(begin, end - begin);
@@ -87,7 +165,7 @@ Result<std::unique_ptr<StoreMemoryFile>> open_memory(const std::string& chosen, 
     const auto directory = chosen.empty() ? statefile::default_state_dir() : Result<std::string>(chosen);
     const auto path = directory ? StoreMemoryFile::path_in(*directory, store) : directory;
     const auto warn = [&log](const std::string& why) {
-        log.warn(fmt::format("{}; a loss in the store while this server is stopped may not be noticed", why));
+        log.warn(why + "; a loss in the store while this server is stopped may not be noticed");
     };
     if (!path && !chosen.empty()) return path.error();
     std::unique_ptr<StoreMemoryFile> file;
@@ -123,15 +201,17 @@ class EngineBackend final : public Backend {
           log_(log),
           synchronous_(parts.synchronous),
           file_(std::move(parts.file)),
-          engine_(std::move(parts.engine)),
-          front_({.engine = *engine_,
+          engine_({.engine = std::move(parts.engine),
+                   .begin = [this] { begin_turn(); },
+                   .end = [this] { end_turn(); },
+                   .later = [this](Callback<> function) { asio::post(loop_, std::move(function)); }}),
+          front_({.engine = engine_,
                   .seed = random_seed(),
                   .last_write = store::cas::WriteId{random_seed(), random_seed()},
                   .incarnation = random_seed,
                   .wall_ms = wall_clock_ms,
                   .clock = store_clock_now,
                   .shown_wall_ms = shown_wall_ms,
-                  .begin_turn = [this] { begin_turn(); },
                   .log = [this](const std::string& line) { log_.info(line); },
                   .warn = [this](const std::string& line) { log_.warn(line); },
                   .synchronous = parts.synchronous,
@@ -143,15 +223,15 @@ class EngineBackend final : public Backend {
                       }}) {}
 
     /// Mostly empty: open() passes the engine's state to the authority.
-    Initial initial() override {
-        return {.authority = {.durable = front_.agreement(),
-                              .policy = {},
-                              .tokens_issued = 0,  // the store gives tokens
-                              .wall_ms = wall_clock_ms(),
-                              .started_at = store_clock_now(),
-                              .seed = random_seed(),
-                              .teller = authority::Events::Teller::store,
-                              .store_gives_tokens = true}};
+    authority::Authority::Parts authority_parts() override {
+        return {.durable = front_.agreement(),
+                .policy = {},
+                .tokens_issued = 0,  // the store gives tokens
+                .wall_ms = wall_clock_ms(),
+                .started_at = store_clock_now(),
+                .seed = random_seed(),
+                .teller = authority::Events::Teller::store,
+                .store_gives_tokens = true};
     }
 
     void prepare(Preparation preparation) override {
@@ -165,7 +245,7 @@ class EngineBackend final : public Backend {
         pulse_.set(store_clock_now() + pulse_every);
     }
 
-    Result<Opened> open(authority::Authority& authority) override {
+    store::DrivenStore& open(authority::Authority& authority) override {
         authority_ = &authority;
         authority.advance(store_clock_now());
         authority.number_requests_from(store::cas::first_request_of(front_.number()));
@@ -175,8 +255,11 @@ class EngineBackend final : public Backend {
         authority.recover_until(front_.recovering_until(), front_.recovering_why());
         store::cas::EngineStore& store = front_.open(authority, authority.listener());
         store.advance(store_clock_now());
-        authority.use(store);
-        return Opened{store, {{[this](Instant now) { front_.advance(now); }, [this] { return front_.next_due(); }}}};
+        return store;
+    }
+    Result<std::vector<Driven>> begin() override {
+        return std::vector<Driven>{
+            {[this](Instant now) { front_.advance(now); }, [this] { return front_.next_due(); }}};
     }
     Result<void> start(Driver& driver, OnNode) override {
         driver_ = &driver;
@@ -199,16 +282,9 @@ class EngineBackend final : public Backend {
         front_.close();
     }
 
-    const Error* trouble() const override {
-        if (front_.trouble()) return &*front_.trouble();
-        return authority_ == nullptr ? &no_answer_ : nullptr;
-    }
-    BackendReport report() override { return {.store = store_status()}; }
-
- private:
-    std::string store_status() const {
-        auto status = read_json_object(engine_->status());
-        if (!status) return engine_->status();
+    std::string store_status() override {
+        auto status = read_json_object(engine_.status());
+        if (!status) return engine_.status();
         const store::cas::FrontMemory memory = front_.memory();
         status->set("history", JsonValue::object({{"counter", memory.place.marker.count},
                                                   {"position", memory.place.position},
@@ -216,7 +292,12 @@ class EngineBackend final : public Backend {
                                                   {"remembered_in", file_ ? JsonValue(file_->path()) : nullptr}}));
         return to_text(*status);
     }
+    const Error* trouble() const override {
+        if (front_.trouble()) return &*front_.trouble();
+        return authority_ == nullptr ? &no_answer_ : nullptr;
+    }
 
+ private:
     /// Drives the front until there is a driver.
     void pulse() {
         const Instant now = store_clock_now();
@@ -235,25 +316,23 @@ class EngineBackend final : public Backend {
         pulse_.stop();
     }
 
-    /// The time is set before the first of the answers that arrive together, and waiters that they unblock are granted
-    /// after the last.
     void begin_turn() {
-        if (std::exchange(in_turn_, true)) return;
         if (driver_ != nullptr)
             driver_->turn_begins();
         else
             front_.advance(store_clock_now());
-        asio::post(loop_, [this] {
-            in_turn_ = false;
-            if (driver_ != nullptr) driver_->turn_ends();
-        });
+    }
+    void end_turn() {
+        if (driver_ == nullptr) return;
+        authority_->advance(authority_->now());
+        driver_->turn_ends();
     }
 
     asio::io_context& loop_;
     Logger& log_;
     const bool synchronous_;
     const std::unique_ptr<StoreMemoryFile> file_;
-    const std::unique_ptr<store::cas::Engine> engine_;
+    EngineInTurns engine_;
     Front front_;
     BootTimer pulse_{loop_, [this] { pulse(); }};
     Preparation preparation_;
@@ -261,7 +340,6 @@ class EngineBackend final : public Backend {
     const Error no_answer_{Code::store_unavailable, "the store has not answered yet"};
     authority::Authority* authority_ = nullptr;
     Driver* driver_ = nullptr;
-    bool in_turn_ = false;
 };
 
 }  // namespace
@@ -276,7 +354,7 @@ MadeBackend make_engine_backend(asio::io_context& loop, const ServeOptions& opti
     auto file = open_memory(options.state_dir, address, log);
     if (!file) return file.error();
     const auto remembered = read_memory(file->get(), log);
-    log.info(fmt::format("holdfast {}, a front of {}", HOLDFAST_VERSION, without_parameters(address)));
+    log.info("holdfast " HOLDFAST_VERSION ", a front of " + without_parameters(address));
     EngineBackend::Parts parts{.engine = std::move(*engine),
                                .file = std::move(*file),
                                .remembered = remembered.value_or(store::cas::FrontMemory{}),

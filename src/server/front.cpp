@@ -28,8 +28,7 @@ Front::Front(Parts parts)
               [this](const std::string& why) {
                   met_loss_ = true;
                   on_lost(why);
-              },
-              [this] { begin_turn(); }}),
+              }}),
       numbers_({guard_, [this] { return next_write(); }, "fronts"}),
       watch_({.engine = parts_.engine,
               .next_write = [this] { return next_write(); },
@@ -58,10 +57,7 @@ agreed::Agreement::Parts Front::agreement_parts() {
     return {.reserves_tokens = false,  // the store does
             .before_policy =
                 [this](const lease::Policy& policy, Callback<Result<void>> done) {
-                    watch_.expect_ttl(policy.longest_ttl(), [this, done = std::move(done)](Result<void> ready) mutable {
-                        begin_turn();
-                        done(std::move(ready));
-                    });
+                    watch_.expect_ttl(policy.longest_ttl(), std::move(done));
                 },
             .on_policy = [this](const lease::Policy& policy) { watch_.know_ttl(policy.longest_ttl()); },
             .on_failure = [this](const Error& error) { parts_.warn(error.message); },
@@ -81,7 +77,6 @@ void Front::prepare(Callback<Result<void>> ready) {
 }
 
 void Front::on_reachable(const store::cas::EngineHello& hello) {
-    begin_turn();
     reachable_ = true;
     hello_ = hello;
     if (hello.lost) suspicion_ = "the engine is not where it was in its history";
@@ -95,7 +90,6 @@ void Front::check_engine() {
     checking_ = true;
     guard_.close();
     watch_.on_reachable(hello_, [this](const Result<std::string>& why) {
-        begin_turn();
         if (!why) return checked(why.error());
         settle_marker(why->empty() ? std::exchange(suspicion_, {}) : *why);
     });
@@ -109,7 +103,6 @@ void Front::settle_marker(const std::string& why) {
                     .declare = [this](const std::string& reason, const std::vector<std::uint64_t>& over,
                                       Callback<Result<void>> done) { watch_.declare(reason, over, std::move(done)); }},
                    [this, why, was_met](const Result<void>& outcome) {
-                       begin_turn();
                        raise_at_ = now_ + raise_every;
                        if (!outcome && suspicion_.empty()) suspicion_ = why;
                        if (!outcome) met_loss_ |= was_met;
@@ -121,7 +114,7 @@ void Front::settle_marker(const std::string& why) {
 void Front::on_lost(const std::string& why) {
     if (!reachable_ || stopped_) return;
     trouble_ = Error{Code::store_unavailable, why};
-    parts_.warn(fmt::format("the store may have lost leases: {}", why));
+    parts_.warn("the store may have lost leases: " + why);
     if (store_) store_->on_lost(*trouble_);
     check_engine();
 }
@@ -170,7 +163,6 @@ void Front::load() {
         const Result<void> loaded = read ? agreement_.begin(log_) : read;
         if (!loaded) return finish(loaded);
         watch_.expect_ttl(agreement_.policy().longest_ttl(), [this](const Result<void>& expected) {
-            begin_turn();
             if (!expected) return finish(expected);
             loaded_ = true;
             advance(now_);
@@ -201,7 +193,9 @@ store::cas::EngineStore& Front::open(authority::Authority& authority, store::Sto
         .front = number_,
         .last_write = store::cas::WriteId{last_write_.start, last_write_.count + (1ULL << 63)},
         .seed = random_.next(),
-        .tokens = &tokens_,
+        .last_token = [this] { return tokens_.last(); },
+        .why_no_token = [this] { return tokens_.trouble() ? tokens_.trouble()->message : ""; },
+        .on_token_given = [this](lease::Token token) { tokens_.given(token); },
         .on_clock_stepped =
             [this](Duration ahead) {
                 suspect(fmt::format(
@@ -250,18 +244,16 @@ Instant Front::next_due() const {
 }
 
 void Front::on_unreachable(const Error& why) {
-    begin_turn();
     const bool known = !reachable_ && trouble_ && trouble_->message == why.message;
     reachable_ = false;
     check_at_ = Instant::max();
     trouble_ = why;
-    if (!known) parts_.warn(fmt::format("the store cannot be used: {}", why.message));
+    if (!known) parts_.warn("the store cannot be used: " + why.message);
     if (store_) store_->on_unreachable(why);
 }
 
 void Front::on_notice(std::string_view notice) {
     if (stopped_ || !store_) return;
-    begin_turn();
     if (notice == agreed::EngineLog::notice) return log_.on_notice();
     store_->on_notice(notice);
 }
@@ -270,8 +262,7 @@ void Front::doubt(Duration lasts, const std::string& why) {
     parts_.warn(fmt::format("{}; nothing is granted for {}", why, format_duration(lasts)));
     recovering_until_ = std::max(recovering_until_, now_ + lasts);
     doubting_ = restores_policy_ = true;
-    recovering_why_ =
-        fmt::format("{}; leases that it has forgotten may be held, so nothing is granted until they have ended", why);
+    recovering_why_ = why + "; leases that it has forgotten may be held, so nothing is granted until they have ended";
     // A request admitted before must not be granted now, even if its outcome was unknown when the engine became
     // unreachable.
     if (store_) store_->on_lost({Code::store_unavailable, why});

@@ -28,8 +28,6 @@ class Front final : private store::cas::EngineListener {
         std::function<std::int64_t()> wall_ms;
         std::function<Instant()> clock;  ///< of this machine, same as advance(); empty: advance()'s time is used
         std::function<std::int64_t(Instant)> shown_wall_ms = {};  ///< as for EngineStore
-        /// Called before each answer and each notification of the engine. May be empty.
-        std::function<void()> begin_turn = {};
         std::function<void(const std::string&)> log, warn;
         /// The operator guarantees that every write the engine has acknowledged survives its fail-over and its restart.
         bool synchronous = false;
@@ -76,9 +74,6 @@ class Front final : private store::cas::EngineListener {
     void on_unreachable(const Error& why) override;
     void on_notice(std::string_view notice) override;
 
-    void begin_turn() const {
-        if (parts_.begin_turn) parts_.begin_turn();
-    }
     agreed::Agreement::Parts agreement_parts();
     void check_engine();
     void settle_marker(const std::string& why);

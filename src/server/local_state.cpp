@@ -21,13 +21,11 @@ Result<void> check_whole(const statefile::StateDir& directory, const statefile::
     const std::string log = directory.file(log_name);
     const bool had_one = alone ? found.last_stop != statefile::LastStop::none : !found.founders.empty();
     if (!had_one || std::filesystem::exists(log, failed)) return {};
-    return Error{
-        Code::state_corrupt,
-        fmt::format(
-            "{}, {}, is gone, but the rest of its state is there; put it back, or see {}",
-            alone ? "the log with the policy, the bans and the agents" : "this member's share of the replicated log",
-            log,
-            alone ? "docs/operations.md for a state that is damaged" : "docs/cluster.md for a directory that is lost")};
+    return Error{Code::state_corrupt, std::string(alone ? "the log with the policy, the bans and the agents, "
+                                                        : "this member's share of the replicated log, ") +
+                                          log + ", is gone, but the rest of its state is there; put it back, or see " +
+                                          (alone ? "docs/operations.md for a state that is damaged"
+                                                 : "docs/cluster.md for a directory that is lost")};
 }
 
 }  // namespace
@@ -42,7 +40,7 @@ Result<std::unique_ptr<LocalState>> LocalState::open(Parts parts) {
     if (!db) return db.error();
     if (auto whole = check_whole(*directory, (*db)->found(), parts.owner.alone()); !whole) return whole.error();
     Logger& log = parts.log;
-    log.info(fmt::format("holdfast {}, state in {}", HOLDFAST_VERSION, directory->path()));
+    log.info("holdfast " HOLDFAST_VERSION ", state in " + directory->path());
     if ((*db)->found().damaged)
         log.error(
             fmt::format("the state file {} was altered after it was saved: its checksum is wrong. No lease in it is "
@@ -74,9 +72,8 @@ LogPlace LocalState::log_place() {
 /// Called on the threads of the disk.
 void LocalState::post(Callback<> function) {
     boost::asio::post(loop_, [this, function = std::move(function)]() mutable {
-        if (driver_ != nullptr) driver_->turn_begins();
         function();
-        if (driver_ != nullptr) driver_->turn_ends();
+        if (driver_ != nullptr) driver_->tick();
     });
 }
 
@@ -140,7 +137,7 @@ void LocalState::add_numbers(doors::http::MetricNumbers& numbers) const {
 }
 
 std::string count_of_leases(std::size_t count) {
-    return fmt::format("{} {}", count, count == 1 ? "lease" : "leases");
+    return std::to_string(count) + (count == 1 ? " lease" : " leases");
 }
 
 }  // namespace holdfast::server

@@ -46,7 +46,7 @@ class LocalState {
     /// Restores the records of a clean stop, and makes durable what was asked for before (G3). `longest_ttl` is the
     /// longest TTL of the policy in force, and `least` that of any other member.
     Result<void> begin(const statefile::StateDb::TakeUp& restore, Duration ttl_max, Duration least = {});
-    /// From now on each callback from the disk is a turn of `driver`.
+    /// From now on `driver` has its tick() after each callback from the disk.
     void start(Driver& driver) { driver_ = &driver; }
     Driven driven();
     /// S1: saves every live lease. Nothing can be granted or renewed any more, and the log is stopped.

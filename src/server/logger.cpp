@@ -1,6 +1,5 @@
 #include "server/logger.h"
 
-#include <fmt/format.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -45,9 +44,9 @@ std::unique_ptr<spdlog::formatter> formatter(bool json) {
 Result<Logger> Logger::open(const LogOptions& options) {
     const auto level = spdlog::level::from_str(options.level);
     if (level == spdlog::level::off && options.level != "off")
-        return Error{Code::invalid_argument,
-                     fmt::format("'{}' is not a log level; say trace, debug, info, warning, error, critical or off",
-                                 options.level)};
+        return Error{
+            Code::invalid_argument,
+            "'" + options.level + "' is not a log level; say trace, debug, info, warning, error, critical or off"};
     auto logger = std::make_shared<spdlog::logger>("holdfast", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     logger->set_level(level);
     logger->set_formatter(formatter(options.json));

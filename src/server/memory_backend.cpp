@@ -34,32 +34,34 @@ class MemoryBackend final : public Backend {
         return agreement_.begin(*agreed_log_);
     }
 
-    Initial initial() override {
-        return {.authority = {.durable = agreement_,
-                              .policy = agreement_.policy(),
-                              .tokens_issued = state_->found().token_ceiling,
-                              .wall_ms = wall_clock_ms(),
-                              .started_at = state_->started_at(),
-                              .recovering_until = state_->found().recovering_until,
-                              .agents = agreement_.agents(),
-                              .seed = random_seed()}};
+    authority::Authority::Parts authority_parts() override {
+        return {.durable = agreement_,
+                .policy = agreement_.policy(),
+                .tokens_issued = state_->found().token_ceiling,
+                .wall_ms = wall_clock_ms(),
+                .started_at = state_->started_at(),
+                .recovering_until = state_->found().recovering_until,
+                .agents = agreement_.agents(),
+                .seed = random_seed()};
     }
 
-    Result<Opened> open(authority::Authority& authority) override {
+    store::DrivenStore& open(authority::Authority& authority) override {
         authority_ = &authority;
         store_.emplace(authority.listener(), HashKey{random_seed(), random_seed()});
         store_->advance(state_->started_at());
         agreement_.use(authority);
-        authority.use(*store_);
-        authority.advance(state_->started_at());
+        return *store_;
+    }
+
+    Result<std::vector<Driven>> begin() override {
         const auto begun = state_->begin([this](std::string_view resource, const lease::Record& record,
                                                 const auto&) { store_->restore(resource, record); },
-                                         authority.policy().longest_ttl());
+                                         authority_->policy().longest_ttl());
         if (!begun) return begun.error();
         tell_what_was_found();
-        return Opened{*store_,
-                      {state_->driven(),
-                       {[this](Instant now) { agreement_.advance(now); }, [this] { return agreement_.next_due(); }}}};
+        return std::vector<Driven>{
+            state_->driven(),
+            {[this](Instant now) { agreement_.advance(now); }, [this] { return agreement_.next_due(); }}};
     }
 
     Result<void> start(Driver& driver, OnNode) override {
@@ -78,7 +80,7 @@ class MemoryBackend final : public Backend {
                     [&](std::string_view resource, const lease::Record& record) { write(resource, record, {}); });
             });
         if (!saved) return saved.error();
-        return fmt::format("stopped; kept {} for the next start", count_of_leases(store_->active_leases()));
+        return "stopped; kept " + count_of_leases(store_->active_leases()) + " for the next start";
     }
 
     void close() override {
@@ -86,24 +88,25 @@ class MemoryBackend final : public Backend {
         store_.reset();
     }
 
-    BackendReport report() override {
-        BackendReport report{.store = R"({"engine":"memory","reachable":true})",
-                             .trouble = state_->trouble("the policy cannot be changed")};
-        state_->add_numbers(report.numbers);
-        report.numbers.push_back(
+    std::string store_status() override { return R"({"engine":"memory","reachable":true})"; }
+    std::optional<doors::http::Trouble> own_trouble() override {
+        return state_->trouble("the policy cannot be changed");
+    }
+    void add_numbers(doors::http::MetricNumbers& numbers) override {
+        state_->add_numbers(numbers);
+        numbers.push_back(
             {"holdfast_token_headroom", token_headroom_help, static_cast<double>(authority_->token_headroom())});
-        return report;
     }
 
  private:
     void tell_what_was_found() {
         if (state_->found().last_stop == statefile::LastStop::clean)
-            log_.info(fmt::format("restored {} from a clean stop", count_of_leases(store_->active_leases())));
+            log_.info("restored " + count_of_leases(store_->active_leases()) + " from a clean stop");
         const Duration recovering = state_->found().recovering_until - state_->started_at();
         if (recovering > Duration::zero())
-            log_.warn(fmt::format(
-                "recovering: leases granted before an unclean stop may still be held, so nothing is granted for {}",
-                format_duration(recovering)));
+            log_.warn(
+                "recovering: leases granted before an unclean stop may still be held, so nothing is granted for " +
+                format_duration(recovering));
     }
 
     Logger& log_;

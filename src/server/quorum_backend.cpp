@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <fmt/format.h>
 #include <utility>
 
 #include "agreed/consensus_log.h"
@@ -55,42 +54,43 @@ class QuorumBackend final : public Backend {
         return agreement_.begin(*agreed_log_);
     }
 
-    Initial initial() override {
-        return {
-            .authority = {.durable = agreement_,
-                          .policy = agreement_.policy(),
-                          .tokens_issued = 0,  // the store gives tokens (Q11)
-                          .wall_ms = wall_clock_ms(),
-                          .started_at = state_->started_at(),
-                          .recovering_until = Instant{},  // the other members keep granting (Q10)
-                          .agents = agreement_.agents(),
-                          .seed = random_seed(),
-                          .first_request = store::quorum::first_request(settings_.members.self, state_->found().boot),
-                          .teller = authority::Events::Teller::store,
-                          .rho = settings_.rho},
-            .node = settings_.members.self + 1U};
+    authority::Authority::Parts authority_parts() override {
+        return {.durable = agreement_,
+                .policy = agreement_.policy(),
+                .tokens_issued = 0,  // the store gives tokens (Q11)
+                .wall_ms = wall_clock_ms(),
+                .started_at = state_->started_at(),
+                .recovering_until = Instant{},  // the other members keep granting (Q10)
+                .agents = agreement_.agents(),
+                .seed = random_seed(),
+                .first_request = store::quorum::first_request(settings_.members.self, state_->found().boot),
+                .teller = authority::Events::Teller::store,
+                .rho = settings_.rho};
     }
 
-    /// A node can only start with a policy within its cluster's settings.
-    Result<Opened> open(authority::Authority& authority) override {
+    store::DrivenStore& open(authority::Authority& authority) override {
+        authority_ = &authority;
         cluster_.emplace(cluster_parts(authority));
         cluster_->store().advance(state_->started_at());
         agreement_.use(authority);
         agreed_log_->stand(authority);
-        authority.use(cluster_->store());
-        authority.advance(state_->started_at());
-        if (auto checked = settings_.check(authority.policy()); !checked) return checked.error();
+        return cluster_->store();
+    }
+
+    /// A node can only start with a policy within its cluster's settings.
+    Result<std::vector<Driven>> begin() override {
+        if (auto checked = settings_.check(authority_->policy()); !checked) return checked.error();
         const auto begun = state_->begin(
             [this](std::string_view resource, const lease::Record& record,
                    const store::quorum::RegisterBallots& ballots) { cluster_->restore(resource, record, ballots); },
-            authority.policy().longest_ttl(), settings_.longest_ttl);
+            authority_->policy().longest_ttl(), settings_.longest_ttl);
         if (!begun) return begun.error();
         if (state_->found().last_stop == statefile::LastStop::clean)
-            log_.info(fmt::format("restored {} from a clean stop", count_of_leases(cluster_->store().active_leases())));
-        return Opened{cluster_->store(),
-                      {cluster_->driven(),
-                       state_->driven(),
-                       {[this](Instant now) { agreement_.advance(now); }, [this] { return agreement_.next_due(); }}}};
+            log_.info("restored " + count_of_leases(cluster_->store().active_leases()) + " from a clean stop");
+        return std::vector<Driven>{
+            cluster_->driven(),
+            state_->driven(),
+            {[this](Instant now) { agreement_.advance(now); }, [this] { return agreement_.next_due(); }}};
     }
 
     Result<void> start(Driver& driver, OnNode on_node) override {
@@ -108,7 +108,7 @@ class QuorumBackend final : public Backend {
             silent_until_, [this](const statefile::StateDb::TakeUp& write) { cluster_->for_each(write); },
             cluster_->marks());
         if (!saved) return saved.error();
-        return fmt::format("stopped; kept {} for the next start", count_of_leases(cluster_->store().active_leases()));
+        return "stopped; kept " + count_of_leases(cluster_->store().active_leases()) + " for the next start";
     }
 
     void close() override {
@@ -116,16 +116,17 @@ class QuorumBackend final : public Backend {
         cluster_.reset();
     }
 
-    BackendReport report() override {
-        BackendReport report{.store = R"({"engine":"quorum","reachable":true})",
-                             .quorum = cluster_->status(),
-                             .trouble = cluster_->trouble()};
-        if (!report.trouble)
-            report.trouble = state_->trouble(
-                "this node stores no change of the policy, which takes a majority of the members' disks");
-        cluster_->add_numbers(report.numbers);
-        state_->add_numbers(report.numbers);
-        return report;
+    std::uint32_t node_number() const override { return settings_.members.self + 1U; }
+    std::string quorum_status() override { return cluster_->status(); }
+    std::string store_status() override { return R"({"engine":"quorum","reachable":true})"; }
+    std::optional<doors::http::Trouble> own_trouble() override {
+        if (auto trouble = cluster_->trouble()) return trouble;
+        return state_->trouble(
+            "this node stores no change of the policy, which takes a majority of the members' disks");
+    }
+    void add_numbers(doors::http::MetricNumbers& numbers) override {
+        cluster_->add_numbers(numbers);
+        state_->add_numbers(numbers);
     }
 
  private:
@@ -165,6 +166,7 @@ class QuorumBackend final : public Backend {
     const Instant silent_until_;
     agreed::Agreement agreement_;
     std::optional<agreed::ConsensusLog> agreed_log_;
+    authority::Authority* authority_ = nullptr;
     OnNode on_node_;
     std::optional<Cluster> cluster_;
 };

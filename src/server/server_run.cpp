@@ -74,21 +74,18 @@ struct Greeting {
     bool hints = false;
 };
 std::string to_string(const Greeting& greeting) {
-    std::string text = fmt::format("holdfast {} serving on http://{}\n", greeting.version, greeting.address);
-    if (!greeting.resp.empty())
-        text += fmt::format("holdfast speaks the Redis protocol on redis://{}\n", greeting.resp);
-    if (!greeting.relay.empty()) text += fmt::format("holdfast relays to services on {}\n", greeting.relay);
+    const std::string url = "http://" + greeting.address;
+    std::string text = "holdfast " + greeting.version + " serving on " + url + "\n";
+    if (!greeting.resp.empty()) text += "holdfast speaks the Redis protocol on redis://" + greeting.resp + "\n";
+    if (!greeting.relay.empty()) text += "holdfast relays to services on " + greeting.relay + "\n";
     if (!greeting.hints) return text;
     const bool found_by_default = greeting.address == "127.0.0.1:7400";
-    const std::string call = found_by_default
-                                 ? greeting.program
-                                 : fmt::format("HOLDFAST_SERVER=http://{} {}", greeting.address, greeting.program);
-    return text + fmt::format(
-                      "\nTry, in another terminal:\n"
-                      "  {0} run demo -- sleep 30    # do something under a lease\n"
-                      "  {0} list                    # who holds what, and for how long\n"
-                      "  {0} watch                   # what happens, as it happens\n",
-                      call);
+    const std::string call = (found_by_default ? "" : "HOLDFAST_SERVER=" + url + " ") + greeting.program;
+    text += "\nTry, in another terminal:\n";
+    text += "  " + call + " run demo -- sleep 30    # do something under a lease\n";
+    text += "  " + call + " list                    # who holds what, and for how long\n";
+    text += "  " + call + " watch                   # what happens, as it happens\n";
+    return text;
 }
 
 /// Path of the running binary, relative if it is below the current directory.
@@ -167,13 +164,12 @@ discovery::relay::RelayDoorOptions relay_options(const ServeOptions& options) {
 /// Members are declared in dependency order; destruction relies on it. Nothing runs on the loop after run() has
 /// returned.
 struct ServerRun::Impl {
-    explicit Impl(const Parts& given) : Impl(given, given.backend.initial()) {}
-    Impl(const Parts& given, Backend::Initial first)
+    explicit Impl(const Parts& given) : Impl(given, given.backend.authority_parts()) {}
+    Impl(const Parts& given, authority::Authority::Parts first)
         : parts(given),
           signals(parts.loop, [this] { stop(); }),
-          node(first.node),
-          started_at(first.authority.started_at),
-          authority(std::move(first.authority)),
+          started_at(first.started_at),
+          authority(std::move(first)),
           controller({authority, random_hex(16), random_seed()}),
           directory({.authority = authority,
                      .relay = random_seed(),
@@ -188,7 +184,7 @@ struct ServerRun::Impl {
                          [this](const discovery::directory::RetryNotice& notice) {
                              if (relay_door) relay_door->may_retry(notice);
                          },
-                     .node = node}) {}
+                     .node = parts.backend.node_number()}) {}
 
     int run() {
         const auto keep_running = asio::make_work_guard(loop);
@@ -201,17 +197,19 @@ struct ServerRun::Impl {
 
     /// The store is unreachable. The doors open anyway, so that monitoring sees it and requests are refused at once.
     void wait(const Error& why) {
-        parts.log.warn(fmt::format("waiting for the store: {}", why.message));
+        parts.log.warn("waiting for the store: " + why.message);
         open_doors();
     }
 
     void begin(const Result<void>& ready) {
         if (!ready) return fail(ready.error());
-        auto opened = parts.backend.open(authority);
-        if (!opened) return fail(opened.error());
-        store = &opened->store;
-        driver.emplace(Driver::Parts{loop, *store, authority, driven(std::move(opened->others))});
-        const auto on_node = [this](std::uint32_t other, bool reachable) { directory.node_is(other, reachable); };
+        store = &parts.backend.open(authority);
+        authority.use(*store);
+        authority.advance(std::max(authority.now(), started_at));
+        auto begun = parts.backend.begin();
+        if (!begun) return fail(begun.error());
+        driver.emplace(Driver::Parts{loop, *store, authority, driven(std::move(*begun))});
+        const auto on_node = [this](std::uint32_t node, bool reachable) { directory.node_is(node, reachable); };
         if (const auto began = parts.backend.start(*driver, on_node); !began) return fail(began.error());
         if (!door) return open_doors();
         parts.log.info("the store is there: serving");
@@ -230,13 +228,15 @@ struct ServerRun::Impl {
     Result<std::string> open_http_door() {
         doors::http::HttpDoorOptions http = door_options(parts.options);
         http.max_buffer_bytes = buffers_of_a_door();
-        if (node != 0) http.quorum_status = [this] { return parts.backend.report().quorum; };
-        http.store_status = [this] { return parts.backend.report().store; };
+        if (!parts.backend.quorum_status().empty())
+            http.quorum_status = [this] { return parts.backend.quorum_status(); };
+        http.store_status = [this] { return parts.backend.store_status(); };
         http.store_trouble = [this] { return parts.backend.trouble(); };
-        http.own_trouble = [this] { return parts.backend.report().trouble; };
+        http.own_trouble = [this] { return parts.backend.own_trouble(); };
         http.not_yet = [this] { return not_yet(); };
         http.numbers = [this] {
-            doors::http::MetricNumbers numbers = parts.backend.report().numbers;
+            doors::http::MetricNumbers numbers;
+            parts.backend.add_numbers(numbers);
             add_process_numbers(numbers);
             if (resp_door)
                 numbers.push_back({"holdfast_redis_same_value_sets_total",
@@ -298,7 +298,7 @@ struct ServerRun::Impl {
         doors::resp::RespDoorOptions resp = resp_options(parts.options);
         resp.max_buffer_bytes = buffers_of_a_door();
         // A standalone server has no second node that such a client could name.
-        if (node != 0 || !parts.options.store.empty())
+        if (parts.backend.node_number() != 0 || !parts.options.store.empty())
             resp.warn = [this](std::string_view warning) { parts.log.warn(warning); };
         resp.not_yet = [this] { return not_yet(); };
         resp_door.emplace(loop, authority, std::move(resp), door_turn());
@@ -332,12 +332,10 @@ struct ServerRun::Impl {
         parts.log.info("stopping");
         tell_service_manager("STOPPING=1");
         if (!door) return loop.stop();
-        const net::DoorTurn turn = door_turn();
-        turn.begins();
+        if (driver) driver->tick();
         parts.backend.leave();
         authority.stop();
         controller.stop();
-        turn.ends();
         const auto one_less = [this] {
             if (--doors_open == 0) parts.backend.stop([this] { loop.stop(); });
         };
@@ -360,9 +358,9 @@ struct ServerRun::Impl {
         greeting.hints = parts.options.try_hints;
         std::fputs(to_string(greeting).c_str(), stdout);
         std::fflush(stdout);
-        parts.log.info(fmt::format("{} on http://{}{}{}", driver ? "serving" : "listening", greeting.address,
-                                   greeting.resp.empty() ? "" : fmt::format(" and redis://{}", greeting.resp),
-                                   greeting.relay.empty() ? "" : fmt::format(", relaying on {}", greeting.relay)));
+        parts.log.info((driver ? "serving on http://" : "listening on http://") + greeting.address +
+                       (greeting.resp.empty() ? "" : " and redis://" + greeting.resp) +
+                       (greeting.relay.empty() ? "" : ", relaying on " + greeting.relay));
         const std::string exposed =
             exposure({greeting.address, greeting.resp, greeting.relay, parts.options.allow_spawn});
         if (!exposed.empty()) parts.log.warn(exposed);
@@ -379,7 +377,6 @@ struct ServerRun::Impl {
     const Parts parts;
     asio::io_context& loop = parts.loop;
     Signals signals;
-    const std::uint32_t node;  ///< its number in its cluster; 0 if it is in none
     const Instant started_at;
     authority::Authority authority;
     store::DrivenStore* store = nullptr;  ///< null while the server waits for it

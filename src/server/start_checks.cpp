@@ -56,24 +56,21 @@ std::string exposure(const BoundDoors& doors) {
     };
     std::string text;
     if (beyond(doors.http))
-        text += fmt::format(
-            " http://{} can take, release and revoke any lease, change the policy, and stop backends and drones;{}",
-            doors.http, doors.allow_spawn ? " it can run commands on every drone (--allow-spawn);" : "");
-    if (beyond(doors.resp)) text += fmt::format(" redis://{} can take and end leases;", doors.resp);
-    if (beyond(doors.relay))
-        text += fmt::format(" relay {} can advertise services and use those of others;", doors.relay);
+        text += " http://" + doors.http +
+                " can take, release and revoke any lease, change the policy, and stop backends and drones;" +
+                (doors.allow_spawn ? " it can run commands on every drone (--allow-spawn);" : "");
+    if (beyond(doors.resp)) text += " redis://" + doors.resp + " can take and end leases;";
+    if (beyond(doors.relay)) text += " relay " + doors.relay + " can advertise services and use those of others;";
     if (text.empty()) return text;
-    return fmt::format(
-        "--insecure: there are no passwords and nothing is encrypted. Anyone who reaches{} allow only clients that you "
-        "trust with this",
-        text);
+    return "--insecure: there are no passwords and nothing is encrypted. Anyone who reaches" + text +
+           " allow only clients that you trust with this";
 }
 
 std::string address_beside(std::string_view http, unsigned above) {
     const auto colon = http.rfind(':');
     const auto port = parse_number(http.substr(colon + 1)).value_or(0);
     const bool is_free = port == 0 || port + above > 65535;
-    return fmt::format("{}{}", http.substr(0, colon + 1), is_free ? 0 : port + above);
+    return std::string(http.substr(0, colon + 1)) + std::to_string(is_free ? 0 : port + above);
 }
 
 std::string name_of_this_machine() {

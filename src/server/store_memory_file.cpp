@@ -21,19 +21,18 @@ namespace {
 constexpr std::size_t max_bytes = 4096;
 
 std::string because(const std::string& what) {
-    return fmt::format("{}: {}", what, std::strerror(errno));
+    return what + ": " + std::strerror(errno);
 }
 
 /// Empty on success, else the reason of the failure.
 std::string replace(const std::string& path, const std::string& text) {
-    const std::string draft = fmt::format("{}.{}", path, ::getpid());
+    const std::string draft = path + "." + std::to_string(::getpid());
     {
         const Fd file = open_file(draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
-        if (!file) return because(fmt::format("cannot create {}", draft));
-        if (!write_all(file.get(), text) || ::fsync(file.get()) != 0)
-            return because(fmt::format("cannot write {}", draft));
+        if (!file) return because("cannot create " + draft);
+        if (!write_all(file.get(), text) || ::fsync(file.get()) != 0) return because("cannot write " + draft);
     }
-    if (::rename(draft.c_str(), path.c_str()) != 0) return because(fmt::format("cannot replace {}", path));
+    if (::rename(draft.c_str(), path.c_str()) != 0) return because("cannot replace " + path);
     return {};
 }
 
@@ -66,12 +65,12 @@ StoreMemoryFile::~StoreMemoryFile() {
 Result<store::cas::FrontMemory> StoreMemoryFile::read() const {
     const Fd file = open_file(path_, O_RDONLY | O_NOFOLLOW);
     if (!file && errno == ENOENT) return store::cas::FrontMemory{};
-    if (!file) return Error{Code::state_corrupt, because(fmt::format("cannot read {}", path_))};
+    if (!file) return Error{Code::state_corrupt, because("cannot read " + path_)};
     std::string text(max_bytes, '\0');
     const ssize_t size = ::read(file.get(), text.data(), text.size());
     text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
     auto memory = store::cas::parse_front_memory(text);
-    if (!memory) return Error{Code::state_corrupt, fmt::format("{} is damaged", path_)};
+    if (!memory) return Error{Code::state_corrupt, path_ + " is damaged"};
     if (memory->boot != boot_) memory->clock.reset();
     memory->boot.clear();
     return std::move(*memory);

@@ -468,10 +468,10 @@ TEST(Acquisitions, serve_thousands_whose_turn_comes_at_once_in_several_turns) {
     EXPECT_GT(granted, 0);
     EXPECT_LT(granted, count);
     int turns = 1;
-    for (; desk.authority.next_deadline() <= desk.now && turns < count; ++turns)
+    for (; desk.authority.next_deadline() <= desk.now && turns < 100; ++turns)
         desk.at(desk.now);
     EXPECT_EQ(granted, count);
-    EXPECT_LT(turns, count / 5) << "a grant must not let all others of its holder try again";
+    EXPECT_LT(turns, 10) << "a grant must not let all others of its holder try again";
 }
 
 TEST(Acquisitions, end_thousands_of_waits_in_several_turns) {
@@ -485,7 +485,7 @@ TEST(Acquisitions, end_thousands_of_waits_in_several_turns) {
     desk.pass(60s);
     EXPECT_GT(ended, 0);
     EXPECT_LT(ended, count);
-    for (int turns = 1; desk.authority.next_deadline() <= desk.now && turns < count; ++turns)
+    for (int turns = 1; desk.authority.next_deadline() <= desk.now && turns < 100; ++turns)
         desk.at(desk.now);
     EXPECT_EQ(ended, count);
     EXPECT_EQ(desk.authority.waiters(), 0U);

@@ -188,9 +188,12 @@ TEST_F(AgentsDesk, refuses_an_older_life_and_ends_its_waiting) {
     EXPECT_EQ(code(first_life), Code::stale_epoch);
     EXPECT_EQ(code(wait("old", {{"other"}}, 1)), Code::stale_epoch);
     std::vector<Code> codes;
-    const auto note = [&](const auto& answer) { codes.push_back(std::get<Refused>(answer).code); };
-    desk.authority.renew_all({{}, "old", 1, {}, {}, {}}, together<RenewAnswer>(note));
-    desk.authority.verify_all("old", 1, together<VerifyAnswer>(note));
+    desk.authority.renew_all({{}, "old", 1, {}, {}, {}}, [&](const Answer<RenewAllAnswer>& answer) {
+        codes.push_back(std::get<Refused>(answer).code);
+    });
+    desk.authority.verify_all("old", 1, [&](const Answer<std::vector<VerifyAnswer>>& answer) {
+        codes.push_back(std::get<Refused>(answer).code);
+    });
     EXPECT_EQ(codes, (std::vector<Code>{Code::stale_epoch, Code::stale_epoch}));
     EXPECT_EQ(desk.durable.agents.at("old").epoch, 2U) << "and the newer one is written down";
 }
@@ -202,9 +205,9 @@ TEST_F(AgentsDesk, reserves_what_a_restarting_agent_had_and_gives_it_to_its_next
     desk.pass(60s + 14'999ms);
     EXPECT_EQ(desk.lock("plain", "r"), 0U);
     std::vector<VerifyAnswer> left;
-    desk.authority.verify_all("middle", 2, together<VerifyAnswer>([&](const Answer<Together<VerifyAnswer>>& answer) {
-                                  left = std::get<Together<VerifyAnswer>>(answer).answers;
-                              }));
+    desk.authority.verify_all("middle", 2, [&](Answer<std::vector<VerifyAnswer>> answer) {
+        left = std::get<std::vector<VerifyAnswer>>(std::move(answer));
+    });
     ASSERT_EQ(left.size(), 1U);
     EXPECT_EQ(left[0].verified.state, lease::LeaseState::grace);
     EXPECT_EQ(left[0].verified.reserved_for, Duration{1ms});

@@ -13,10 +13,9 @@ std::vector<RenewAnswer> renew_all(Desk& desk, const std::string& holder) {
     std::vector<RenewAnswer> told;
     RenewRequest request;
     request.holder = holder;
-    desk.authority.renew_all(std::move(request),
-                             together<RenewAnswer>([&](const Answer<Together<RenewAnswer>>& answer) {
-                                 told = std::get<Together<RenewAnswer>>(answer).answers;
-                             }));
+    desk.authority.renew_all(std::move(request), [&](Answer<RenewAllAnswer> answer) {
+        told = std::get<RenewAllAnswer>(std::move(answer)).answers;
+    });
     return told;
 }
 
@@ -125,9 +124,9 @@ TEST(Authority, tells_the_truth_about_a_holders_leases) {  // R3
     desk.lock("alice", "a");
     desk.lock("alice", "b");
     std::vector<VerifyAnswer> told;
-    desk.authority.verify_all("alice", {}, together<VerifyAnswer>([&](const Answer<Together<VerifyAnswer>>& answer) {
-                                  told = std::get<Together<VerifyAnswer>>(answer).answers;
-                              }));
+    desk.authority.verify_all("alice", {}, [&](Answer<std::vector<VerifyAnswer>> answer) {
+        told = std::get<std::vector<VerifyAnswer>>(std::move(answer));
+    });
     ASSERT_EQ(told.size(), 2U);
     for (const VerifyAnswer& answer : told)
         EXPECT_EQ(answer.verified.state, lease::LeaseState::active);

@@ -230,10 +230,9 @@ class Comparison {
         RenewRequest request;
         request.holder = holder(step);
         std::optional<std::vector<RenewAnswer>> got;
-        desk_.authority.renew_all(std::move(request),
-                                  together<RenewAnswer>([&](const Answer<Together<RenewAnswer>>& answer) {
-                                      got = std::get<Together<RenewAnswer>>(answer).answers;
-                                  }));
+        desk_.authority.renew_all(std::move(request), [&](const Answer<RenewAllAnswer>& answer) {
+            got = std::get<RenewAllAnswer>(answer).answers;
+        });
         RC_ASSERT(got && got->size() == mine.size());
         for (const RenewAnswer& one : *got)
             compare_renewal(one, model_.renew(one.name.resource, one.name.token, holder(step), desk_.now));

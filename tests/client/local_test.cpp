@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/time.h"
-#include "client/local_core.h"
 #include "client/scripted_server.h"
 
 namespace holdfast::client {
@@ -194,30 +193,6 @@ TEST(Local, lives_as_long_as_a_lease_of_it_does) {
     EXPECT_TRUE(eventually([&] { return renewals >= 2; }));
     EXPECT_TRUE(lease.held());
     EXPECT_TRUE(lease.release());
-}
-
-TEST(Local, answers_requests_on_thousands_of_leases) {
-    constexpr int manifests = 8, intents = 256;
-    Local::Core core;
-    authority::RenewRequest renewal;
-    renewal.holder = "many";
-    for (int i = 0; i < manifests; ++i) {
-        authority::AcquireRequest request;
-        request.holder = renewal.holder;
-        request.ttl = 60s;
-        for (int one = 0; one < intents; ++one)
-            request.intents.push_back({std::to_string(i) + "/" + std::to_string(one)});
-        Local::Core::Waiting waiting;
-        const auto answer = core.acquire(std::move(request), waiting);
-        for (const auto& held : std::get<authority::AcquireGranted>(answer).leases)
-            renewal.leases.push_back({{held.resource, held.lease.token}, {}});
-    }
-    const auto renewed = core.renew(std::move(renewal));
-    EXPECT_EQ(renewed.size(), std::size_t{manifests * intents});
-    for (const auto& answer : renewed)
-        EXPECT_TRUE(std::holds_alternative<authority::RenewedLease>(answer.result));
-    const auto verified = core.verify_all({{}, "many", {}, {}});
-    EXPECT_EQ(std::get<authority::Together<authority::VerifyAnswer>>(verified).answers.size(), renewed.size());
 }
 
 }  // namespace

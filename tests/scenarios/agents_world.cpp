@@ -239,10 +239,10 @@ void AgentsWorld::come_back(Actor& actor) {
     ++actor.epoch;
     bool all_there = !actor.left_behind.empty();
     desk_.authority.verify_all(actor.id, options_.plain ? std::nullopt : std::optional(actor.epoch),
-                               together<VerifyAnswer>([&](const Answer<Together<VerifyAnswer>>& answer) {
-                                   const auto& found = std::get<Together<VerifyAnswer>>(answer).answers;
+                               [&](const Answer<std::vector<VerifyAnswer>>& answer) {
+                                   const auto& found = std::get<std::vector<VerifyAnswer>>(answer);
                                    all_there &= found.size() == actor.left_behind.size();
-                               }));
+                               });
     if (all_there) return resume(actor);
     if (!actor.left_behind.empty()) ++counts_.too_late;
     for (const auto& holding : actor.left_behind)

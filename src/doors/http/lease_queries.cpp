@@ -1,4 +1,3 @@
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -123,21 +122,15 @@ Response answer_list(const store::ListPage& page, Instant now) {
     });
 }
 
-/// The response to a verification of many leases, written as they are answered.
-class VerifiedList {
- public:
-    VerifiedList() { json_.open_object().key("results").open_array(); }
-
-    void add(const authority::VerifyAnswer& answer) { put_verified(json_, answer); }
-    Response finish() {
-        json_.close_array().close_object();
-        return std::move(response_);
-    }
-
- private:
-    Response response_;
-    JsonWriter json_{response_.body};
-};
+Response answer_verify(const std::vector<authority::VerifyAnswer>& answers) {
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().key("results").open_array();
+    for (const authority::VerifyAnswer& answer : answers)
+        put_verified(json, answer);
+    json.close_array().close_object();
+    return response;
+}
 
 Response answer_leader(const std::string& group, const authority::VerifyAnswer& answer) {
     const lease::Lease* leader = nullptr;
@@ -193,19 +186,12 @@ void handle_list(Services& services, const Request& request, const std::string&,
 void handle_verify(Services& services, const Request& request, const std::string&, Reply reply) {
     auto decoded = decode_verify(request);
     if (!decoded) return reply(failure(decoded.error()));
-    const auto list = std::make_shared<VerifiedList>();
-    authority::OneByOne<authority::VerifyAnswer> to{
-        .each = [list](const authority::VerifyAnswer& answer) { list->add(answer); },
-        .end =
-            [list, reply](const authority::Answer<authority::AllAnswered>& end) {
-                if (const auto* refused = std::get_if<Refused>(&end)) return reply(failure(*refused));
-                reply(list->finish());
-            },
-        .pace = pace_of(services, reply, decoded->holder.empty() ? "verify" : decoded->holder)};
-    if (decoded->holder.empty())
-        services.authority.verify(std::move(decoded->leases), std::move(to));
-    else
-        services.authority.verify_all(decoded->holder, decoded->epoch, std::move(to));
+    auto tell = [reply](const VerifyAnswers& answer) {
+        if (const auto* refused = std::get_if<Refused>(&answer)) return reply(failure(*refused));
+        reply(answer_verify(std::get<std::vector<authority::VerifyAnswer>>(answer)));
+    };
+    if (decoded->holder.empty()) return services.authority.verify(std::move(decoded->leases), std::move(tell));
+    services.authority.verify_all(std::move(decoded->holder), decoded->epoch, std::move(tell));
 }
 
 /// Verifying a lease that never existed returns the holder of its resource. Token 0 is never issued.

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <fmt/format.h>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -264,76 +263,54 @@ Response busy(const authority::AcquireBusy& answer) {
     return response;
 }
 
-void put_refused(JsonWriter& json, const authority::Refused& answer) {
+Response refused(const authority::Refused& answer, std::string_view key, std::string_view value) {
+    Response response{.status = status_of(answer.code), .code = answer.code, .retry_in = answer.retry_in};
+    JsonWriter json(response.body);
+    json.open_object().field(key, value);
     put_error(json, answer.code, answer.detail);
     if (answer.retry_in) json.field("retry_in_ms", to_ms_up(*answer.retry_in));
+    json.close_object();
+    return response;
 }
 
 Response answer_acquire(const authority::AcquireAnswer& answer, ClientTime client_time) {
     if (const auto* grant = std::get_if<authority::AcquireGranted>(&answer)) return granted(*grant, client_time);
     if (const auto* taken = std::get_if<authority::AcquireBusy>(&answer)) return busy(*taken);
-    const authority::Refused& refused = std::get<authority::Refused>(answer);
-    Response response{.status = status_of(refused.code), .code = refused.code, .retry_in = refused.retry_in};
-    JsonWriter json(response.body);
-    json.open_object().field("verdict", "REFUSED");
-    put_refused(json, refused);
-    json.close_object();
-    return response;
+    return refused(std::get<authority::Refused>(answer), "verdict", "REFUSED");
 }
 
-/// Writes the fields of an answer. Returns the refusal, if it is one.
-const Refused* put_renewal(JsonWriter& json, const authority::RenewAnswer& answer, ClientTime client_time,
-                           bool brief = false) {
-    if (const auto* refused = std::get_if<Refused>(&answer.result)) {
-        put_refused(json.field("result", "REJECTED"), *refused);
-        return refused;
-    }
-    const auto& renewed = std::get<authority::RenewedLease>(answer.result);
-    json.field("result", "RENEWED").key("lease");
-    put_lease(json, {renewed.held.resource, renewed.held.lease, renewed.held.timeline, false, brief}, client_time);
-    put_ttl_cut(json, renewed.ttl_cut);
-    return nullptr;
-}
-
-Response answer_renewal(const authority::RenewAnswer& answer, ClientTime client_time) {
+Response answer_renewal(const authority::RenewAnswer& answer, ClientTime client_time, bool brief = false) {
+    const auto* renewed = std::get_if<authority::RenewedLease>(&answer.result);
+    if (renewed == nullptr) return refused(std::get<authority::Refused>(answer.result), "result", "REJECTED");
     Response response;
     JsonWriter json(response.body);
-    json.open_object();
-    if (const Refused* refused = put_renewal(json, answer, client_time)) {
-        response.status = status_of(refused->code);
-        response.code = refused->code;
-        response.retry_in = refused->retry_in;
-    }
+    json.open_object().field("result", "RENEWED").key("lease");
+    put_lease(json, {renewed->held.resource, renewed->held.lease, renewed->held.timeline, false, brief}, client_time);
+    put_ttl_cut(json, renewed->ttl_cut);
     json.close_object();
     return response;
 }
 
-/// The response to many renewals, written as they are answered.
-class RenewalList {
- public:
-    explicit RenewalList(ClientTime client_time) : client_time_(client_time) {
-        json_.open_object().key("results").open_array();
+Response answer_renewals(const authority::RenewAllAnswer& all, ClientTime client_time) {
+    std::uint64_t renewed = 0;
+    std::string results;
+    JsonWriter list(results);
+    list.open_array();
+    for (const authority::RenewAnswer& answer : all.answers) {
+        const bool brief = results.size() > renewals_bytes_whole;
+        const Response one = answer_renewal(answer, client_time, brief);
+        renewed += one.code ? 0 : 1;
+        std::string id;
+        JsonWriter(id).text(to_string(answer.name));
+        list.raw("{\"id\":" + id + "," + one.body.substr(1));
     }
-
-    void add(const authority::RenewAnswer& answer) {
-        const bool brief = response_.body.size() > renewals_bytes_whole;
-        json_.open_object().field("id", to_string(answer.name));
-        const bool is_renewed = put_renewal(json_, answer, client_time_, brief) == nullptr;
-        ++(is_renewed ? renewed_ : rejected_);
-        json_.close_object();
-    }
-
-    Response finish(bool more) {
-        json_.close_array().field("renewed", renewed_).field("rejected", rejected_).flag("more", more).close_object();
-        return std::move(response_);
-    }
-
- private:
-    const ClientTime client_time_;
-    Response response_;
-    JsonWriter json_{response_.body};
-    std::uint64_t renewed_ = 0, rejected_ = 0;
-};
+    list.close_array();
+    Response response;
+    JsonWriter json(response.body);
+    json.open_object().field("renewed", renewed).field("rejected", all.answers.size() - renewed);
+    json.flag("more", all.more).key("results").raw(results).close_object();
+    return response;
+}
 
 Response answer_release(const lease::LeaseName& name, const authority::ReleaseAnswer& answer) {
     Response response;
@@ -417,19 +394,20 @@ void handle_renew(Services& services, const Request& request, const std::string&
 void handle_renew_many(Services& services, const Request& request, const std::string&, Reply reply) {
     auto decoded = decode_renewal(request);
     if (!decoded) return reply(failure(decoded.error()));
-    const auto list = std::make_shared<RenewalList>(decoded->client_time_ms);
-    authority::OneByOne<authority::RenewAnswer> to{
-        .each = [list](const authority::RenewAnswer& answer) { list->add(answer); },
-        .end =
-            [list, reply](const authority::Answer<authority::AllAnswered>& end) {
-                if (const auto* refused = std::get_if<Refused>(&end)) return reply(failure(*refused));
-                reply(list->finish(std::get<authority::AllAnswered>(end).more));
-            },
-        .pace = pace_of(services, reply, decoded->request.holder)};
-    if (decoded->all)
-        services.authority.renew_all(std::move(decoded->request), std::move(to));
-    else
-        services.authority.renew(std::move(decoded->request), std::move(to));
+    const ClientTime client_time = decoded->client_time_ms;
+    const auto tell = [reply, client_time](const authority::RenewAllAnswer& all) {
+        if (reply.open()) reply(answer_renewals(all, client_time));
+    };
+    if (!decoded->all)
+        return services.authority.renew(
+            std::move(decoded->request),
+            [tell](std::vector<authority::RenewAnswer> answers) { tell({std::move(answers)}); });
+    services.authority.renew_all(std::move(decoded->request),
+                                 [reply, tell](const authority::Answer<authority::RenewAllAnswer>& answer) {
+                                     if (const auto* refused = std::get_if<Refused>(&answer))
+                                         return reply(failure(*refused));
+                                     tell(std::get<authority::RenewAllAnswer>(answer));
+                                 });
 }
 
 void handle_release(Services& services, const Request& request, const std::string& id, Reply reply) {

@@ -4,7 +4,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "authority/authority.h"
 #include "discovery/directory/directory.h"
@@ -66,13 +65,5 @@ struct Services {
     std::function<MetricNumbers()> numbers;
     bool spawns = true;  ///< whether requests may start commands on drones
 };
-
-/// For a request on many leases: its further steps run with the authority's long work, until its connection is closed.
-inline authority::Pace pace_of(Services& services, Reply reply, std::string holder) {
-    return [&services, reply = std::move(reply), holder = std::move(holder)](const authority::WorkStep& step) {
-        services.authority.run_in_steps(
-            holder, [reply, step](authority::Allowance& allowance) { return reply.open() && step(allowance); });
-    };
-}
 
 }  // namespace holdfast::doors::http

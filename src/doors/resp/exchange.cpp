@@ -18,16 +18,6 @@ void Exchange::go_on(std::function<void()> step) {
     if (!session_.handling_) session_.wake();
 }
 
-authority::Pace Exchange::pace() {
-    return [this](authority::WorkStep step) { run(std::move(step)); };
-}
-
-/// The last step finishes the exchange.
-void Exchange::run(authority::WorkStep step) {
-    authority::Allowance allowance(authority::units_per_step);
-    if (step(allowance)) go_on([this, step = std::move(step)] { run(step); });
-}
-
 void Exchange::waits(std::uint64_t ticket, Duration progress) {
     ticket_ = ticket;
     if (ticket == 0) return;

@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "authority/pace.h"
 #include "base/time.h"
 #include "codec/resp/resp_writer.h"
 
@@ -38,9 +37,6 @@ class Exchange {
     /// (run_queue.h). The commands behind it wait. If the connection ends first, the exchange is finished instead.
     void go_on(std::function<void()> step);
 
-    /// For a request on many leases: its steps run in the session's slices.
-    authority::Pace pace();
-
     /// The request waits under this ticket of the authority, and is cancelled if the connection ends. 0: it does not
     /// wait. While it waits, the client gets a progress message at the interval `progress`; zero: never.
     void waits(std::uint64_t ticket, Duration progress);
@@ -69,7 +65,6 @@ class Exchange {
         ticket_ = 0;
         next_ = nullptr;
     }
-    void run(authority::WorkStep step);
 
     RespSession& session_;
     std::shared_ptr<void> alive_;  // set while the exchange is under way after its handler returned

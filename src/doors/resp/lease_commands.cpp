@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "authority/authority.h"
-#include "authority/series.h"
 #include "base/code.h"
 #include "base/random.h"
 #include "base/result.h"
@@ -14,7 +13,6 @@
 #include "codec/resp/resp_number.h"
 #include "doors/resp/command_table.h"
 #include "doors/resp/exchange.h"
-#include "doors/resp/kept_words.h"
 #include "doors/resp/lease_replies.h"
 #include "doors/resp/session.h"
 #include "lease/lease.h"
@@ -171,47 +169,17 @@ Result<AcquireArguments> read_acquire(std::span<const std::string_view> words) {
 
 constexpr std::size_t max_page = 1000;
 
-/// The reply to a command about many leases: an array, written as they are answered.
-class ReplyList {
- public:
-    explicit ReplyList(Exchange& exchange) : exchange_(exchange), protocol_(exchange.session().client().protocol) {}
-
-    codec::resp::ReplyWriter next() {
-        ++count_;
-        return {text_, protocol_};
+void answer_verified(Exchange& exchange, const authority::Answer<std::vector<authority::VerifyAnswer>>& answer) {
+    auto reply = exchange.reply();
+    if (const auto* refused = std::get_if<authority::Refused>(&answer)) {
+        put_refused(reply, *refused);
+    } else {
+        const auto& all = std::get<std::vector<authority::VerifyAnswer>>(answer);
+        reply.array(all.size());
+        for (const authority::VerifyAnswer& one : all)
+            put_verified(reply, one);
     }
-    void finish() {
-        auto reply = exchange_.reply();
-        reply.array(count_);
-        reply.raw(text_);
-        exchange_.finish();
-    }
-    void fail(const authority::Refused& refused) {
-        auto reply = exchange_.reply();
-        put_refused(reply, refused);
-        exchange_.finish();
-    }
-
- private:
-    Exchange& exchange_;
-    const codec::resp::Protocol protocol_;
-    std::string text_;
-    std::size_t count_ = 0;
-};
-
-authority::OneByOne<authority::VerifyAnswer> reply_verified(Exchange& exchange) {
-    const auto list = std::make_shared<ReplyList>(exchange);
-    return {.each =
-                [list](const authority::VerifyAnswer& answer) {
-                    auto reply = list->next();
-                    put_verified(reply, answer);
-                },
-            .end =
-                [list](const authority::Answer<authority::AllAnswered>& end) {
-                    if (const auto* refused = std::get_if<authority::Refused>(&end)) return list->fail(*refused);
-                    list->finish();
-                },
-            .pace = exchange.pace()};
+    exchange.finish();
 }
 
 Result<lease::LeaseName> read_name(std::string_view resource, std::string_view token_text) {
@@ -252,7 +220,11 @@ Result<store::ListQuery> read_list(std::span<const std::string_view> words) {
 void verify(Exchange& exchange) {
     const auto words = exchange.words();
     if (same_word(words[1], "HOLDER") && words.size() == 3)
-        return exchange.authority().verify_all(std::string(words[2]), {}, reply_verified(exchange));
+        return exchange.authority().verify_all(
+            std::string(words[2]), {},
+            [&exchange](const authority::Answer<std::vector<authority::VerifyAnswer>>& answer) {
+                answer_verified(exchange, answer);
+            });
     if (words.size() % 2 == 0) return fail(exchange, invalid_argument("a resource has no token"));
     if (words.size() / 2 > lease::limits::leases_per_request)
         return fail(exchange, invalid_argument("at most 1000 leases can be named in one command"));
@@ -262,7 +234,10 @@ void verify(Exchange& exchange) {
         if (!name) return fail(exchange, name.error());
         names.push_back(std::move(*name));
     }
-    exchange.authority().verify(std::move(names), reply_verified(exchange));
+    exchange.authority().verify(std::move(names),
+                                [&exchange](const authority::Answer<std::vector<authority::VerifyAnswer>>& answer) {
+                                    answer_verified(exchange, answer);
+                                });
 }
 
 /// `LEASE.GET resource [token]`
@@ -473,52 +448,46 @@ Result<void> keep_one(Exchange& exchange, std::span<const std::string_view> name
     return {};
 }
 
-/// Keeps many leases, each with its own reply, in the order of the names (R1).
-struct KeepingMany {
-    KeepingMany(Exchange& of, const Verb& how)
-        : exchange(of), verb(how), words(of.words()), asked(*read_keeping(words.words(), how.renews)), replies(of) {}
+/// The replies of a command that names many leases, in the order of the names (R1).
+struct Many {
+    Many(Exchange& of, std::size_t count) : exchange(of), replies(count), missing(count) {}
 
-    std::size_t count() const { return 1 + asked.others.size() / 2; }
-    std::span<const std::string_view> name(std::size_t i) const {
-        return i == 0 ? asked.first : asked.others.subspan(2 * (i - 1), 2);
+    void arrived() {
+        if (--missing > 0) return;
+        exchange.reply().array(replies.size());
+        for (const std::string& reply : replies)
+            exchange.reply().raw(reply);
+        exchange.finish();
     }
 
     Exchange& exchange;
-    const Verb& verb;
-    const KeptWords words;
-    const Keeping asked;
-    ReplyList replies;
+    std::vector<std::string> replies;
+    std::size_t missing;
 };
 
-using KeptReplies = authority::Series<std::string>;
-
-void keep_at(const KeptReplies::Place& place, KeepingMany& many) {
-    const auto protocol = many.exchange.session().client().protocol;
-    const auto kept = keep_one(many.exchange, many.name(place.index()), many.asked, many.verb,
-                               [place, protocol, put = many.verb.put](const authority::SingleRecordAnswer& answer) {
-                                   std::string text;
-                                   codec::resp::ReplyWriter reply(text, protocol);
-                                   put(reply, answer.resource, answer);
-                                   place(std::move(text));
-                               });
-    if (kept) return;
-    std::string text;
-    codec::resp::ReplyWriter reply(text, protocol);
-    put_error(reply, Code::invalid_argument, kept.error().message);
-    place(std::move(text));
+void keep_many(Exchange& exchange, const Keeping& asked, const Verb& verb) {
+    const std::size_t count = 1 + asked.others.size() / 2;
+    const auto many = std::make_shared<Many>(exchange, count);
+    const auto protocol = exchange.session().client().protocol;
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto name = i == 0 ? asked.first : asked.others.subspan(2 * (i - 1), 2);
+        const auto kept = keep_one(exchange, name, asked, verb,
+                                   [many, i, protocol, put = verb.put](const authority::SingleRecordAnswer& answer) {
+                                       codec::resp::ReplyWriter reply(many->replies[i], protocol);
+                                       put(reply, answer.resource, answer);
+                                       many->arrived();
+                                   });
+        if (kept) continue;
+        codec::resp::ReplyWriter reply(many->replies[i], protocol);
+        put_error(reply, Code::invalid_argument, kept.error().message);
+        many->arrived();
+    }
 }
 
 void keep(Exchange& exchange, const Verb& verb) {
     const auto asked = read_keeping(exchange.words(), verb.renews);
     if (!asked) return fail(exchange, asked.error());
-    if (asked->many) {
-        const auto many = std::make_shared<KeepingMany>(exchange, verb);
-        return KeptReplies::run({.count = many->count(),
-                                 .ask = [many](const KeptReplies::Place& place) { keep_at(place, *many); },
-                                 .each = [many](const std::string& reply) { many->replies.next().raw(reply); },
-                                 .end = [many] { many->replies.finish(); },
-                                 .pace = exchange.pace()});
-    }
+    if (asked->many) return keep_many(exchange, *asked, verb);
     const auto kept = keep_one(exchange, asked->first, *asked, verb,
                                [&exchange, put = verb.put](const authority::SingleRecordAnswer& answer) {
                                    auto reply = exchange.reply();

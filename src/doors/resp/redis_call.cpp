@@ -6,9 +6,7 @@
 #include <optional>
 
 #include "authority/authority.h"
-#include "authority/series.h"
 #include "base/assert.h"
-#include "doors/resp/kept_words.h"
 #include "doors/resp/lease_replies.h"
 #include "doors/resp/session.h"
 
@@ -88,6 +86,23 @@ void reply_integer(Exchange& exchange, std::int64_t number) {
     exchange.finish();
 }
 
+namespace {
+
+struct Sum {
+    Exchange& exchange;
+    std::size_t missing;
+    std::int64_t total = 0;
+    std::optional<authority::SingleRecordAnswer> refused{};
+
+    void arrived() {
+        if (--missing > 0) return;
+        if (refused) return fail(exchange, *refused);
+        reply_integer(exchange, total);
+    }
+};
+
+}  // namespace
+
 void reply_sum(Exchange& exchange, std::span<const std::string_view> keys, void (*rule)(authority::RecordTransaction&),
                std::int64_t (*count)(const authority::SingleRecordAnswer&)) {
     if (keys.size() == 1)
@@ -95,30 +110,13 @@ void reply_sum(Exchange& exchange, std::span<const std::string_view> keys, void 
             if (answer.refused) return fail(exchange, answer);
             reply_integer(exchange, count(answer));
         });
-    struct Sum {
-        explicit Sum(std::span<const std::string_view> named) : keys(named) {}
-        KeptWords keys;
-        std::int64_t total = 0;
-        std::optional<authority::SingleRecordAnswer> refused{};
-    };
-    using Counts = authority::Series<std::int64_t>;
-    const auto sum = std::make_shared<Sum>(keys);
-    Counts::run({.count = keys.size(),
-                 .ask =
-                     [&exchange, sum, rule, count](const Counts::Place& place) {
-                         run(exchange, {sum->keys.words()[place.index()]}, rule,
-                             [sum, place, count](const authority::SingleRecordAnswer& answer) {
-                                 if (answer.refused) sum->refused = answer;
-                                 place(answer.refused ? 0 : count(answer));
-                             });
-                     },
-                 .each = [sum](std::int64_t counted) { sum->total += counted; },
-                 .end =
-                     [&exchange, sum] {
-                         if (sum->refused) return fail(exchange, *sum->refused);
-                         reply_integer(exchange, sum->total);
-                     },
-                 .pace = exchange.pace()});
+    const auto sum = std::make_shared<Sum>(Sum{exchange, keys.size()});
+    for (const std::string_view key : keys)
+        run(exchange, {key}, rule, [sum, count](const authority::SingleRecordAnswer& answer) {
+            if (answer.refused) sum->refused = answer;
+            sum->total += count(answer);
+            sum->arrived();
+        });
 }
 
 }  // namespace holdfast::doors::resp

@@ -27,7 +27,7 @@ CasLoop::CasLoop(Parts parts)
 CasLoop::~CasLoop() = default;
 
 Error CasLoop::unavailable(const std::string& why) const {
-    return {Code::store_unavailable, fmt::format("the store is not available: {}", why)};
+    return {Code::store_unavailable, "the store is not available: " + why};
 }
 
 void CasLoop::update(std::string_view resource, Update& update) {
@@ -109,7 +109,7 @@ void CasLoop::try_again(RecordWork& work) {
 void CasLoop::decide_on(RecordWork& work, const Moment& moment, const SeenNeighbours* seen) {
     const UnknownNeighbours unknown;
     const lease::Neighbours& neighbours = seen != nullptr ? static_cast<const lease::Neighbours&>(*seen) : unknown;
-    const auto last_token = parts_.tokens != nullptr ? parts_.tokens->last() : lease::Token{0};
+    const auto last_token = parts_.last_token ? parts_.last_token() : lease::Token{0};
     work.moment = moment;
     work.decision = decide({.resource = work.resource,
                             .base = work.base,
@@ -134,12 +134,11 @@ bool CasLoop::may_give_tokens(RecordWork& work, bool has_tokens) {
     const std::vector<Update*> granting = work.decision.granting;
     if (granting.empty()) return true;
     if (has_tokens) {
-        if (parts_.tokens != nullptr) parts_.tokens->given(work.decision.after.last_token);
+        if (parts_.token_given) parts_.token_given(work.decision.after.last_token);
         return true;
     }
-    const std::string why = parts_.tokens->why_none();
-    const Error error =
-        unavailable(fmt::format("no token can be issued at the moment{}{}", why.empty() ? "" : ": ", why));
+    const std::string why = parts_.why_no_token ? parts_.why_no_token() : std::string{};
+    const Error error = unavailable("no token can be issued at the moment" + (why.empty() ? why : ": " + why));
     queue_.finish_if(work, error, [&](const Pending& pending) {
         if (std::find(granting.begin(), granting.end(), pending.update) == granting.end()) return false;
         waiters_.failed(work.resource, *pending.update, now_);

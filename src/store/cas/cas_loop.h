@@ -66,7 +66,9 @@ class CasLoop {
         std::uint64_t seed = 0;
         Duration give_up_after = 2s;
         std::size_t max_records = 200'000;
-        TokenSupply* tokens = nullptr;
+        std::function<std::optional<lease::Token>()> last_token;
+        std::function<std::string()> why_no_token;  ///< may be empty
+        std::function<void(lease::Token)> token_given;
         std::function<Instant()> clock;
         std::function<void(Duration ahead)> stepped;
         std::function<void(std::string_view resource)> vanished;  ///< may be empty

@@ -11,18 +11,6 @@
 
 namespace holdfast::store::cas {
 
-/// The tokens that a front may issue.
-class TokenSupply {
- public:
-    virtual ~TokenSupply() = default;
-    /// The last token issued: a new lease gets one above it, and above its record's last (G3). Nullopt: none may be
-    /// issued now.
-    virtual std::optional<lease::Token> last() const = 0;
-    /// The reason if there is none, for people; empty if it is not known.
-    virtual std::string why_none() const = 0;
-    virtual void given(lease::Token token) = 0;
-};
-
 /// Keeps records in an engine that many fronts share (docs/decisions/0010-engines.md). This is one front's access to
 /// them. No clock, no thread, no socket of its own: the caller passes the time.
 ///
@@ -53,9 +41,11 @@ class EngineStore final : public DrivenStore {
         std::uint64_t seed = 0;
         Duration give_up_after = 2s;
         std::size_t max_records = 200'000;  ///< limit of remembered records
-        /// While it has no token, an update that grants fails with `store_unavailable`. Null: tokens are counted by the
-        /// record alone.
-        TokenSupply* tokens = nullptr;
+        /// The last token that this front issued: a new lease gets one above it, and above its record's last (G3).
+        /// Nullopt: none may be issued now, and an update that grants fails with `store_unavailable`.
+        std::function<std::optional<lease::Token>()> last_token;
+        std::function<std::string()> why_no_token = {};  ///< the reason if there is none, for people
+        std::function<void(lease::Token)> on_token_given;
         /// The engine's clock stepped ahead of this one by more than it can drift: leases that it calls ended may be
         /// held for as long as they were granted for. All updates under way have failed already.
         std::function<void(Duration ahead)> on_clock_stepped;

@@ -53,11 +53,9 @@ void GuardedEngine::lost(const std::string& why) {
 template <class Answer>
 bool GuardedEngine::refuses(Callback<Result<Answer>>& reply) {
     if (open_) return false;
-    parts_.engine.fetch(Kind::record, marker_name,
-                        [this, alive = std::weak_ptr(alive_), reply = std::move(reply)](const auto& reading) mutable {
-                            if (!alive.expired()) parts_.on_answer();
-                            reply(reading ? unavailable_for(std::string(not_believed)) : reading.error());
-                        });
+    parts_.engine.fetch(Kind::record, marker_name, [reply = std::move(reply)](const Result<Reading>& reading) mutable {
+        reply(reading ? unavailable_for(std::string(not_believed)) : reading.error());
+    });
     return true;
 }
 
@@ -69,7 +67,6 @@ void GuardedEngine::swap(const Swap& swap, Callback<Result<Swapped>> reply) {
     parts_.engine.swap(guarded, [this, alive = std::weak_ptr(alive_), least = required_,
                                  reply = std::move(reply)](Result<Swapped> swapped) mutable {
         if (alive.expired()) return reply(std::move(swapped));
-        parts_.on_answer();
         const bool is_lost = !swapped && swapped.error().code == Code::store_lost;
         if (!swapped && !is_lost) return reply(std::move(swapped));
         if (swapped && is_believed(*swapped, least)) return reply(std::move(swapped));
@@ -122,7 +119,6 @@ void GuardedEngine::ask_for_marker(const std::shared_ptr<Checked<Answer>>& both)
 
 template <class Answer>
 void GuardedEngine::answer(Checked<Answer>& both) {
-    parts_.on_answer();
     Result<Answer>& found = *both.answer;
     if (!found) return both.reply(std::move(found));
     if (!*both.marker) return both.reply(both.marker->error());
@@ -163,12 +159,7 @@ void GuardedEngine::scan(Kind kind, std::string_view prefix, std::string_view af
 }
 
 void GuardedEngine::overdue(std::size_t most, Callback<Result<std::vector<std::string>>> reply) {
-    if (refuses(reply)) return;
-    parts_.engine.overdue(most, [this, alive = std::weak_ptr(alive_), reply = std::move(reply)](auto names) mutable {
-        if (alive.expired()) return;
-        parts_.on_answer();
-        reply(std::move(names));
-    });
+    if (!refuses(reply)) parts_.engine.overdue(most, std::move(reply));
 }
 
 }  // namespace holdfast::store::cas

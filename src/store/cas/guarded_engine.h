@@ -25,7 +25,6 @@ class GuardedEngine final : public Engine {
         Engine& engine;
         /// The engine went back or changed its history, and this is closed.
         std::function<void(const std::string& why)> on_lost;
-        std::function<void()> on_answer;  ///< called before each answer
     };
     explicit GuardedEngine(Parts parts) : parts_(std::move(parts)) {}
 

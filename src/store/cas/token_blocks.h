@@ -5,7 +5,6 @@
 
 #include "lease/lease.h"
 #include "store/cas/document.h"
-#include "store/cas/engine_store.h"
 
 namespace holdfast::store::cas {
 
@@ -20,7 +19,7 @@ namespace holdfast::store::cas {
 /// A new token is also above the last of its record. If that is above this front's block, the next token is counted
 /// from there. A record remembers its last token for five minutes after its last lease: by then the clock is far beyond
 /// it.
-class TokenBlocks final : public TokenSupply {
+class TokenBlocks {
  public:
     static constexpr lease::Token per_ms = 2048;
     static constexpr lease::Token min_size = 4 * per_ms;  ///< so that the first of many need not wait
@@ -40,10 +39,9 @@ class TokenBlocks final : public TokenSupply {
     void advance(Instant now, bool may_ask = true);
     Instant next_due() const;
 
-    /// Nullopt if there is no usable block.
-    std::optional<lease::Token> last() const override;
-    std::string why_none() const override { return trouble() ? trouble()->message : ""; }
-    void given(lease::Token token) override;
+    /// The last token issued: the next must be above it. Nullopt if there is no usable block.
+    std::optional<lease::Token> last() const;
+    void given(lease::Token token);
     /// Why there is no usable block: the engine's error for the last reservation. Nullopt if there is one, or if one is
     /// expected.
     const std::optional<Error>& trouble() const;

@@ -7,7 +7,7 @@
 namespace holdfast::store::etcd {
 
 Error unavailable(std::string_view why) {
-    return {Code::store_unavailable, why.starts_with("etcd") ? std::string(why) : fmt::format("etcd: {}", why)};
+    return {Code::store_unavailable, why.starts_with("etcd") ? std::string(why) : "etcd: " + std::string(why)};
 }
 
 /// A key keeps its revision or has a higher one in all replies of later revisions, and no two writes share a revision.

@@ -2,7 +2,6 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <fmt/format.h>
 
 #include "base/json.h"
 #include "base/random.h"
@@ -150,7 +149,7 @@ void EtcdEngine::grant(std::int64_t seconds, LeaseSpans::Granted reply) {
 }
 
 void EtcdEngine::on_ready() {
-    const cas::EngineHello hello{fmt::format("etcd-{}", context_.link.cluster()),
+    const cas::EngineHello hello{"etcd-" + std::to_string(context_.link.cluster()),
                                  static_cast<cas::Position>(context_.link.revision()), std::exchange(lost_, false)};
     if (listener_ != nullptr) listener_->on_reachable(hello);
 }

@@ -110,8 +110,7 @@ void EtcdLink::on_authenticated(bool first, const GrpcAnswer& answer) {
     // A cluster without authentication accepts everyone.
     const bool not_needed = answer.status.message.find("authentication is not enabled") != std::string::npos;
     if (!not_needed) {
-        if (answer.status.code != GrpcStatus::ok)
-            return fail(fmt::format("cannot authenticate: {}", answer.status.message));
+        if (answer.status.code != GrpcStatus::ok) return fail("cannot authenticate: " + answer.status.message);
         if (!response.ParseFromString(answer.message) || response.token().empty())
             return fail("malformed reply to the login");
         channel_->set_metadata({{"hasleader", "true"}, {"token", response.token()}});

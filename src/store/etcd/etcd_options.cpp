@@ -11,7 +11,7 @@ constexpr std::size_t max_members = 16;
 constexpr std::size_t max_prefix_bytes = 128;
 
 Error invalid(std::string message) {
-    return {Code::invalid_argument, fmt::format("--store: {}", message)};
+    return {Code::invalid_argument, "--store: " + std::move(message)};
 }
 
 Result<std::string> parse_member(std::string_view text) {

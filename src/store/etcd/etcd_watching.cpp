@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
-#include <fmt/format.h>
 
 #include "base/random.h"
 #include "etcd.pb.h"
@@ -146,7 +145,7 @@ void EtcdWatching::watch() {
                           },
                           [this, connection](const GrpcStatus& status) {
                               if (connection == context_.link.connection())
-                                  context_.link.fail(fmt::format("the watch has ended: {}", status.message));
+                                  context_.link.fail("the watch has ended: " + status.message);
                           }});
 }
 
@@ -159,7 +158,7 @@ void EtcdWatching::on_message(std::string_view message) {
         if (response.compact_revision() > 0) watch_from_ = 0;
         const bool compacted = response.compact_revision() > 0;
         return context_.link.fail(compacted ? "it has compacted writes that the watch has not reported"
-                                            : fmt::format("the watch was refused: {}", response.cancel_reason()));
+                                            : "the watch was refused: " + response.cancel_reason());
     }
     // The first reply on the next connection shows whether etcd was restored or only this watch lags.
     if (response.header().revision() < watch_least_) return context_.link.fail("its watch is behind its answers");

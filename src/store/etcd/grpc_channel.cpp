@@ -7,7 +7,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <deque>
-#include <fmt/format.h>
 #include <unordered_map>
 
 #include "net/dial.h"
@@ -44,7 +43,7 @@ std::string port_of(std::string_view address) {
 struct GrpcChannel::Impl : std::enable_shared_from_this<Impl> {
     Impl(asio::io_context& io, Options chosen, Told listener)
         : loop(io), options(std::move(chosen)), told(std::move(listener)), socket(io), timer(io) {
-        timeout = fmt::format("{}m", to_ms_up(options.answer_within));
+        timeout = std::to_string(to_ms_up(options.answer_within)) + "m";
     }
 
     /// The caller limits the time (etcd_link.h).

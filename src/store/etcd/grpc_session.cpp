@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fmt/format.h>
 #include <nghttp2/nghttp2.h>
 #include <unordered_map>
 
@@ -100,7 +99,7 @@ struct GrpcSession::Impl {
     /// On a protocol violation nghttp2 sends GOAWAY itself, and then wants to read nothing more.
     void notice_end() {
         if (nghttp2_session_want_read(session) != 0) return;
-        break_off(fmt::format("this is not HTTP/2: {}", last_error.empty() ? "it breaks the protocol" : last_error));
+        break_off("this is not HTTP/2: " + (last_error.empty() ? "it breaks the protocol" : last_error));
     }
 
     static int on_header(nghttp2_session*, const nghttp2_frame* frame, const std::uint8_t* name, std::size_t name_size,
@@ -180,7 +179,7 @@ struct GrpcSession::Impl {
         if (error != NGHTTP2_NO_ERROR)
             return {GrpcStatus::unavailable, std::string("the stream was reset: ") + nghttp2_http2_strerror(error)};
         if (conversation.http_status != 200)
-            return {GrpcStatus::unknown, fmt::format("it answered with HTTP status {}", conversation.http_status)};
+            return {GrpcStatus::unknown, "it answered with HTTP status " + std::to_string(conversation.http_status)};
         return {GrpcStatus::unknown, "it answered without a grpc-status"};
     }
 
@@ -268,7 +267,7 @@ std::size_t GrpcSession::unsent_bytes() const {
 void GrpcSession::receive(std::string_view bytes) {
     const ssize_t taken =
         nghttp2_session_mem_recv(impl_->session, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
-    if (taken < 0) impl_->break_off(fmt::format("this is not HTTP/2: {}", nghttp2_strerror(static_cast<int>(taken))));
+    if (taken < 0) impl_->break_off("this is not HTTP/2: " + std::string(nghttp2_strerror(static_cast<int>(taken))));
 }
 
 std::vector<GrpcSession::Event> GrpcSession::take_events() {

@@ -69,8 +69,7 @@ class Lookup final : public std::enable_shared_from_this<Lookup> {
         const std::string& host = hosts_[at_];
         resolver_.async_resolve(host, "", [self = shared_from_this()](boost::system::error_code error, auto found) {
             if (error && self->hosts_.size() == 1)
-                return self->reply_(
-                    Error{Code::store_unavailable, fmt::format("{}: {}", self->hosts_[0], error.message())});
+                return self->reply_(Error{Code::store_unavailable, self->hosts_[0] + ": " + error.message()});
             if (!error) self->take(found);
             ++self->at_;
             self->next();
@@ -101,8 +100,7 @@ class Lookup final : public std::enable_shared_from_this<Lookup> {
 
     void finish() {
         if (found_hosts_.empty())
-            return reply_(
-                Error{Code::store_unavailable, fmt::format("none of the hosts has an address: {}", *get("host"))});
+            return reply_(Error{Code::store_unavailable, "none of the hosts has an address: " + *get("host")});
         for (auto& [name, value] : parameters_) {
             if (name == "host") value = found_hosts_;
             if (name == "port" && !found_ports_.empty()) value = found_ports_;
@@ -349,7 +347,7 @@ void Connection::on_setup_answer() {
         case State::preparing:
             give_up_at_ = store_clock_now() + settings_.answer_within;
             // The listening connection writes nothing that waits for a standby.
-            ask(State::proving, settings_.listens ? "SELECT 1" : fmt::format("EXECUTE {}", statement::probe));
+            ask(State::proving, settings_.listens ? "SELECT 1" : "EXECUTE " + std::string(statement::probe));
             break;
         case State::proving:
             if (PQenterPipelineMode(handle_) != 1) return fail();
@@ -372,7 +370,7 @@ bool Connection::take_hello(pg_result& result) {
     if (text("refuses") != "f")
         return close("the server is a standby, or read-only: it takes one that can write"), false;
     hello_ = {.history = text("history"),
-              .life = fmt::format("{}.{}", text("history"), text("started")),
+              .life = text("history") + "." + text("started"),
               .version = text("version"),
               .place = std::strtoull(text("place").c_str(), nullptr, 10),
               .clock = std::atoll(text("clock").c_str()),

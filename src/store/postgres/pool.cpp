@@ -4,7 +4,6 @@
 #include <array>
 #include <boost/asio/post.hpp>
 #include <deque>
-#include <fmt/format.h>
 
 #include "base/assert.h"
 #include "base/clock.h"
@@ -136,7 +135,7 @@ bool is_passing(const std::string& state) {
 
 std::string why_passing(const Failure& failure) {
     if (!is_locked(failure.state)) return failure.message;
-    return fmt::format("somebody else has this row or the table locked: {}", failure.message);
+    return "somebody else has this row or the table locked: " + failure.message;
 }
 
 void wait_never(Call& call) {
@@ -458,7 +457,7 @@ void Pool::on_failure(Connection& connection, Group& group) {
     }
     if (is_lost(failure.state)) {
         for (const CallPtr& call : group.calls)
-            answer(call, Error{Code::store_lost, fmt::format("PostgreSQL: {}", failure.message)});
+            answer(call, Error{Code::store_lost, "PostgreSQL: " + failure.message});
         return;
     }
     const bool was_alone = group.calls.size() == 1;
@@ -515,7 +514,7 @@ void Pool::answer(const CallPtr& call, Result<Rows> result) {
 }
 
 void Pool::refuse(const CallPtr& call, const std::string& why) {
-    answer(call, Error{Code::store_unavailable, fmt::format("PostgreSQL: {}", why)});
+    answer(call, Error{Code::store_unavailable, "PostgreSQL: " + why});
 }
 
 void Pool::refuse_waiting() {

@@ -296,7 +296,7 @@ void PostgresEngine::on_reachable(const Hello& hello) {
 }
 
 void PostgresEngine::on_unreachable(const std::string& why) {
-    if (listener_ != nullptr) listener_->on_unreachable({Code::store_unavailable, fmt::format("PostgreSQL: {}", why)});
+    if (listener_ != nullptr) listener_->on_unreachable({Code::store_unavailable, "PostgreSQL: " + why});
 }
 
 void PostgresEngine::on_payload(std::string_view payload) {

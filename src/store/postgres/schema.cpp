@@ -157,7 +157,7 @@ std::string migrate_sql(std::string_view schema) {
     sql += migration(3, third_version);
     sql += migration(schema_version, without_functions);
     sql += migration(schema_version, functions());
-    sql += migration(schema_version, fmt::format("UPDATE ~.version SET version = {}", schema_version));
+    sql += migration(schema_version, "UPDATE ~.version SET version = " + std::to_string(schema_version));
     sql += after_steps;
     return in_schema(sql, schema);
 }

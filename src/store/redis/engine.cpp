@@ -21,7 +21,7 @@ constexpr std::size_t words_each = 7;
 /// Channels are not separated by database, so the name contains it.
 std::string channel_of(const RedisEngineOptions& options) {
     const auto database = options.address.database;
-    return database == 0 ? options.prefix + ":notices" : fmt::format("{}:{}:notices", options.prefix, database);
+    return options.prefix + (database == 0 ? "" : fmt::format(":{}", database)) + ":notices";
 }
 
 /// The names in `these` that are not in `those`. REQUIRES: both are in order.

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <fmt/format.h>
 
 #include "base/text.h"
 #include "codec/resp/resp_command.h"
@@ -154,7 +153,7 @@ void RedisEngine::overlapping(std::string_view resource, std::size_t most, Callb
 // the scan starts over.
 
 std::string RedisEngine::cursor_text(const Scanning& scanning) const {
-    return fmt::format("{}.{}", nodes_->life(), scanning.cursor);
+    return std::to_string(nodes_->life()) + '.' + scanning.cursor;
 }
 
 bool RedisEngine::read_cursor(std::string_view text, Scanning& scanning) const {
@@ -192,8 +191,7 @@ void RedisEngine::scan_on(const std::shared_ptr<Scanning>& scanning) {
 
 void RedisEngine::scanned(const std::shared_ptr<Scanning>& scanning, Result<codec::resp::Value> answer) {
     if (!answer) return scanning->reply(answer.error());
-    if (answer->is_error())
-        return scanning->reply(unavailable(fmt::format("Redis refuses to scan: {}", quoted(answer->text))));
+    if (answer->is_error()) return scanning->reply(unavailable("Redis refuses to scan: " + quoted(answer->text)));
     if (answer->items.size() != 2 || !parse_number(answer->items[0].text))
         return scanning->reply(unreadable("malformed reply to SCAN"));
     scanning->cursor = answer->items[0].text;

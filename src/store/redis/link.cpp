@@ -146,7 +146,7 @@ bool Link::take_values() {
             case codec::resp::ValueReader::Outcome::more:
                 return true;
             case codec::resp::ValueReader::Outcome::malformed:
-                lost(fmt::format("this is not the Redis protocol: {}", reader_.error()));
+                lost("this is not the Redis protocol: " + std::string(reader_.error()));
                 return false;
             case codec::resp::ValueReader::Outcome::value:
                 break;
@@ -228,7 +228,7 @@ void Link::too_late() {
     watching_ = false;
     if (flights_.empty()) return;
     const Duration left = flights_.front().sent_at + parts_.answer_within - store_clock_now();
-    if (left <= Duration{0}) return lost(fmt::format("no answer in {}", format_duration(parts_.answer_within)));
+    if (left <= Duration{0}) return lost("no answer in " + format_duration(parts_.answer_within));
     watch(left);
 }
 

@@ -30,7 +30,7 @@ Nodes::Nodes(boost::asio::io_context& loop, RedisEngineOptions options, std::str
       random_(random_seed()),
       timer_(loop),
       ticker_(loop),
-      why_down_(unavailable(fmt::format("{} was not reached yet", options_.address.shown()))) {
+      why_down_(unavailable(options_.address.shown() + " was not reached yet")) {
     seeds_.push_back({options_.address.host, options_.address.port});
 }
 
@@ -140,7 +140,7 @@ void Nodes::end_earlier_life(const NodePointer& node, const Greeted& greeted) {
 
 void Nodes::seed_greeted(const NodePointer& seed) {
     if (!seed->facts.in_cluster) {
-        if (options_.cluster) return down(unavailable(fmt::format("{} is not in a cluster", options_.address.shown())));
+        if (options_.cluster) return down(unavailable(options_.address.shown() + " is not in a cluster"));
         return take_master(seed);
     }
     if (options_.address.database != 0) return down(unavailable("a Redis cluster has only database 0"));
@@ -160,16 +160,14 @@ void Nodes::slots_answered(const NodePointer& seed, const codec::resp::Value& an
     if (!owner->master) return down(unavailable("no node of the Redis cluster has the slot of the store's keys"));
     if (owner->master->id == seed->facts.node_id) return take_master(seed);
     greet(owner->master->place, [this, id = owner->master->id](const NodePointer& node) {
-        if (node->facts.node_id != id)
-            return down(unavailable(fmt::format("{} is another node now", node->link->address().shown())));
+        if (node->facts.node_id != id) return down(unavailable(node->link->address().shown() + " is another node now"));
         take_master(node);
     });
     seed->link->close(why_down_);
 }
 
 void Nodes::take_master(const NodePointer& node) {
-    if (!node->facts.is_master)
-        return down(unavailable(fmt::format("{} is no longer a master", node->link->address().shown())));
+    if (!node->facts.is_master) return down(unavailable(node->link->address().shown() + " is no longer a master"));
     if (master_ && master_->facts.run_id == node->facts.run_id && node->facts.evicted > master_->facts.evicted)
         has_evicted_ = true;
     master_ = node;
@@ -296,7 +294,7 @@ void Nodes::ask_for_info() {
 std::string Nodes::why_unusable(std::string_view info) const {
     if (info_field(info, "master_replid") != master_->facts.replication_id)
         return " has become part of another replication";
-    if (const std::string why = why_evicting(info); !why.empty()) return fmt::format(" cannot be used: {}", why);
+    if (const std::string why = why_evicting(info); !why.empty()) return " cannot be used: " + why;
     return evicted_keys(info) > master_->facts.evicted ? " has evicted keys, and there may be leases among them" : "";
 }
 
@@ -313,9 +311,8 @@ void Nodes::refused(const NodePointer& node, Link::Refused refused) {
         return node->link->end(std::move(refused.command));
     }
     const std::string key = key_of(refused.sent);
-    const Error why =
-        unavailable(fmt::format("{} refuses{}: {}", node->link->address().shown(),
-                                key.empty() ? "" : fmt::format(" the key {}", quoted(key)), quoted(error)));
+    const Error why = unavailable(node->link->address().shown() + " refuses" +
+                                  (key.empty() ? "" : " the key " + quoted(key)) + ": " + quoted(error));
     const bool is_gone = std::ranges::find(gone, code) != gone.end() || (in_cluster_ && code == "MOVED");
     refused.command.reply(why);
     if (is_gone && node->is_ready) down(why);

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <fmt/format.h>
 #include <optional>
 
 #include "base/text.h"
@@ -13,10 +12,9 @@ constexpr std::uint64_t max_replicas = 100;
 constexpr std::uint64_t max_wait_ms = 60'000;
 
 Error wrong(std::string what) {
-    return {Code::invalid_argument,
-            fmt::format("this is no address of a Redis store: {}; write redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]"
-                        "[?prefix=holdfast&wait=1&wait_ms=500&cluster=1]",
-                        what)};
+    return {Code::invalid_argument, "this is no address of a Redis store: " + std::move(what) +
+                                        "; write redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]"
+                                        "[?prefix=holdfast&wait=1&wait_ms=500&cluster=1]"};
 }
 
 /// Allows no character that ends a word or has a meaning in a pattern or a hash tag.
@@ -45,7 +43,7 @@ Result<void> read_parameter(std::string_view name, std::string_view value, Redis
         if (!number || *number > 1) return wrong("cluster is 0 or 1");
         options.cluster = *number == 1;
     } else {
-        return wrong(fmt::format("it has no parameter '{}'", name));
+        return wrong("it has no parameter '" + std::string(name) + "'");
     }
     return {};
 }

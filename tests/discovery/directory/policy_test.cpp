@@ -287,11 +287,9 @@ TEST(ServicePolicy, bar_by_an_admin_is_refused_with_what_helps_and_nothing_from_
     });
     EXPECT_EQ(code, Code::reserved_namespace);
     renewal.leases.clear();
-    using Renewals = authority::Together<authority::RenewAnswer>;
-    desk.authority.renew_all(
-        renewal, authority::together<authority::RenewAnswer>([&](const authority::Answer<Renewals>& answer) {
-            code = std::get<authority::Refused>(std::get<Renewals>(answer).answers.at(0).result).code;
-        }));
+    desk.authority.renew_all(renewal, [&](const authority::Answer<authority::RenewAllAnswer>& answer) {
+        code = std::get<authority::Refused>(std::get<authority::RenewAllAnswer>(answer).answers.at(0).result).code;
+    });
     EXPECT_EQ(code, Code::reserved_namespace);
     desk.authority.release({{}, {resource, told.token}, desk.id("anna")},
                            [&](const authority::Answer<authority::ReleaseAnswer>& answer) {

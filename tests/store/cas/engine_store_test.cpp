@@ -377,7 +377,7 @@ TEST(EngineStore, gives_no_token_while_it_may_not) {  // G3
     SimFronts fronts;
     const Ask alice{"alice", 10s, lease::Predicate::mutates, "one"};
     const lease::Token held = acquired(fronts, 0, "r", alice);
-    fronts.tokens.may_be_given = false;
+    fronts.may_give_tokens = false;
     const auto renewal = ask_renew(fronts, 0, {"r", held}, "alice");  // in one batch with what follows
     const auto other = ask_renew(fronts, 0, {"r", held}, "alice");
     const auto asked = ask_acquire(fronts, 0, "r", alice);
@@ -389,11 +389,11 @@ TEST(EngineStore, gives_no_token_while_it_may_not) {  // G3
 
 TEST(EngineStore, gives_tokens_above_all_that_it_is_told_of) {  // G3
     SimFronts fronts;
-    fronts.tokens.issued = 500;
+    fronts.last_token = 500;
     EXPECT_EQ(acquired(fronts, 0, "r", {"alice"}), 501U);
-    EXPECT_EQ(fronts.tokens.issued, 501U);
+    EXPECT_EQ(fronts.last_token, 501U);
     EXPECT_EQ(value_of(fronts, "r").relative.record.last_token, 501U);
-    fronts.tokens.issued = 900;
+    fronts.last_token = 900;
     EXPECT_TRUE(answered(fronts, ask_renew(fronts, 0, {"r", 501}, "alice")).value_or(false));
     EXPECT_EQ(value_of(fronts, "r").relative.record.last_token, 501U) << "a renewal gives none";
 }

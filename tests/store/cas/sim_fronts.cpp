@@ -18,7 +18,11 @@ struct SimFronts::Life final : EngineListener {
                  .seed = all.shape_.seed + all.numbers_[index],
                  .give_up_after = all.shape_.give_up_after,
                  .max_records = all.shape_.max_records,
-                 .tokens = &all.tokens,
+                 .last_token = [&all]() -> std::optional<lease::Token> {
+                     if (!all.may_give_tokens) return std::nullopt;
+                     return all.last_token;
+                 },
+                 .on_token_given = [&all](lease::Token token) { all.last_token = std::max(all.last_token, token); },
                  .on_clock_stepped = [&all, index](Duration) { ++all.steps_[index]; },
                  .on_vanished = [&all](std::string_view resource) { all.vanished_.emplace_back(resource); },
                  .clock = [&all, index] { return all.local_time(index); },

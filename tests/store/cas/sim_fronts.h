@@ -43,18 +43,8 @@ class SimFronts {
     void start(std::size_t front);
     std::size_t size() const { return lives_.size(); }
 
-    /// Of all fronts.
-    struct Tokens final : TokenSupply {
-        std::optional<lease::Token> last() const override {
-            return may_be_given ? std::optional(issued) : std::nullopt;
-        }
-        std::string why_none() const override { return {}; }
-        void given(lease::Token token) override { issued = std::max(issued, token); }
-
-        lease::Token issued = 0;
-        bool may_be_given = true;
-    };
-    Tokens tokens;
+    lease::Token last_token = 0;  ///< that was given, by whichever front
+    bool may_give_tokens = true;
 
  private:
     struct Life;

@@ -32,6 +32,8 @@ class Front final : public cas::EngineListener {
                   .last_write = cas::WriteId{parts.number, 0},
                   .seed = parts.number,
                   .give_up_after = parts.patience,
+                  .last_token = {},
+                  .on_token_given = {},
                   .on_clock_stepped = [steps = &parts.clock_steps](Duration) { ++*steps; },
                   .clock = [this] { return time(); }}) {
         store_.advance(time());
