@@ -29,7 +29,7 @@ struct Refusal {
 std::string message_of(const Refusal& refusal);
 
 /// The rights of one principal, as of one version of the state (A2 to A5). Small enough to copy, and safe to keep: it
-/// owns what it needs. Whoever keeps it resolves it again once the state has another version (A7).
+/// owns what it needs. A connection that keeps it resolves it again once the state has another version (A7).
 ///
 /// The questions are asked for each record that a request touches, lists or reports (A3), and for each command of the
 /// RESP door. They allocate nothing, and take one branch for a principal that may do everything.

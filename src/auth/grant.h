@@ -33,8 +33,8 @@ struct Grant {
 };
 
 /// The grant with the default namespace named and the prefix in its normal form. Error `invalid_argument` if a part is
-/// malformed or goes over a limit, or if one of the verbs could never have an effect in it: whoever wrote it meant
-/// something else.
+/// malformed or goes over a limit, or if one of the verbs could never have an effect in it: then it
+/// was meant otherwise.
 Result<Grant> checked_grant(Grant grant);
 
 // ---- what a grant covers. REQUIRES: checked_grant() returned it ----
